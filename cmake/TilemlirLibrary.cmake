@@ -1,0 +1,95 @@
+# Functions that define our libraries: sources are globbed, so adding a file needs no CMake change.
+
+# The precompiled header holds upstream headers only: ours change often, and each change would rebuild everything.
+function(_tilemlir_define_pch)
+  add_library(TilemlirPCH OBJECT "${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp")
+  llvm_update_compile_flags(TilemlirPCH)
+  
+  if(TILEMLIR_USE_PCH)
+    target_precompile_headers(TilemlirPCH PRIVATE "${PROJECT_SOURCE_DIR}/cmake/Precompiled.h")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # ccache can only use GCC's precompiled headers with this flag.
+      target_compile_options(TilemlirPCH PRIVATE -fpch-preprocess)
+      # Stands for the precompiled header in ccache's key (see TilemlirToolchain.cmake).
+      file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/Precompiled.h" _headers)
+      string(SHA256 _sum "${_headers} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE} ${MLIR_DIR} ${LLVM_PACKAGE_VERSION}")
+      file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/cmake/CMakeFiles/TilemlirPCH.dir/cmake_pch.hxx.gch.sum" CONTENT "${_sum}\n")
+    endif()
+  endif()
+endfunction()
+
+# tilemlir_use_pch(TARGET): compiles TARGET with the shared precompiled header and LLVM's flags.
+function(tilemlir_use_pch target)
+  if(TILEMLIR_USE_PCH)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM TilemlirPCH)
+  endif()
+endfunction()
+
+# tilemlir_add_mlir_library(NAME [SOURCES globs...] [DEPENDS targets...] [LINK_LIBS targets...])
+# A static library of every .cpp file below the current directory, compiled like LLVM.
+function(tilemlir_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
+  file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_library(${name} STATIC ${_sources})
+  llvm_update_compile_flags(${name})
+  add_dependencies(${name} tilemlir-headers ${ARG_DEPENDS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  tilemlir_use_pch(${name})
+endfunction()
+
+# tilemlir_add_plain_library(NAME [LINK_LIBS targets...])
+# A static library of every .cpp file below the current directory that includes neither MLIR nor LLVM.
+function(tilemlir_add_plain_library name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_library(${name} STATIC ${_sources})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  if(ARG_LINK_LIBS)
+    target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  endif()
+endfunction()
+
+# tilemlir_add_dialect(STEM NAME): tablegen for a dialect whose files in the current directory are called STEM*.td.
+# Ops, types, attributes and enums are expected; interfaces and canonicalisation patterns are generated where present.
+function(tilemlir_add_dialect stem name)
+  set(LLVM_TARGET_DEFINITIONS ${stem}Dialect.td)
+  mlir_tablegen(${stem}Dialect.h.inc -gen-dialect-decls -dialect=${name})
+  mlir_tablegen(${stem}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  set(LLVM_TARGET_DEFINITIONS ${stem}Ops.td)
+  mlir_tablegen(${stem}Ops.h.inc -gen-op-decls)
+  mlir_tablegen(${stem}Ops.cpp.inc -gen-op-defs)
+  set(LLVM_TARGET_DEFINITIONS ${stem}Types.td)
+  mlir_tablegen(${stem}Types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
+  mlir_tablegen(${stem}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
+  set(LLVM_TARGET_DEFINITIONS ${stem}Attrs.td)
+  mlir_tablegen(${stem}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
+  mlir_tablegen(${stem}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
+  set(LLVM_TARGET_DEFINITIONS ${stem}Enums.td)
+  mlir_tablegen(${stem}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${stem}Enums.cpp.inc -gen-enum-defs)
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${stem}Interfaces.td")
+    set(LLVM_TARGET_DEFINITIONS ${stem}Interfaces.td)
+    foreach(_kind op attr type)
+      string(SUBSTRING ${_kind} 0 1 _initial)
+      string(TOUPPER ${_initial} _initial)
+      string(SUBSTRING ${_kind} 1 -1 _rest)
+      mlir_tablegen(${stem}${_initial}${_rest}Interfaces.h.inc -gen-${_kind}-interface-decls)
+      mlir_tablegen(${stem}${_initial}${_rest}Interfaces.cpp.inc -gen-${_kind}-interface-defs)
+    endforeach()
+  endif()
+  add_public_tablegen_target(${stem}DialectIncGen)
+  add_dependencies(tilemlir-headers ${stem}DialectIncGen)
+endfunction()
+
+# tilemlir_add_passes(NAME): tablegen for the Passes.td of the current directory.
+function(tilemlir_add_passes name)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name ${name})
+  add_public_tablegen_target(${name}PassIncGen)
+  add_dependencies(tilemlir-headers ${name}PassIncGen)
+endfunction()
+
+add_custom_target(tilemlir-headers)

@@ -1,0 +1,15 @@
+// Options, constructors and registration of the passes that leave one dialect for another.
+#ifndef TILEMLIR_CONVERSION_PASSES_H
+#define TILEMLIR_CONVERSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace tilemlir {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "tilemlir/Conversion/Passes.h.inc"
+
+} // namespace tilemlir
+
+#endif // TILEMLIR_CONVERSION_PASSES_H

@@ -1,0 +1,2 @@
+// Holds nothing yet: passes are one file each beside this one.
+#include "tilemlir/Dialect/TileGPU/Transforms/Passes.h"

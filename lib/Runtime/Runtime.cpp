@@ -1,0 +1,1 @@
+// The runtime: driver loader, launcher, thread pool.

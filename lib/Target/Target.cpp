@@ -1,0 +1,1 @@
+// Drivers of the LLVM back ends.

@@ -1,0 +1,4 @@
+// tile-opt: calls its main function in the library that holds the compiler.
+#include "tilemlir-c/Tools.h"
+
+int main(int argc, char **argv) { return tilemlirOptMain(argc, argv); }
