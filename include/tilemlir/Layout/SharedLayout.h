@@ -109,7 +109,7 @@ public:
   }
   bool operator!=(const SharedLayout &other) const { return !(*this == other); }
 
-  /// E.g. "128x64x16b order(1,0) panel 64 swizzle 128".
+  /// E.g. "128x64 x 16b order(1, 0) panel 64 swizzle 128".
   std::string str() const;
 
 private:
