@@ -86,32 +86,25 @@ void FragmentLayoutAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+static std::vector<tilemlir::layout::Mode> toModes(ArrayRef<int64_t> flat) {
+  std::vector<tilemlir::layout::Mode> modes;
+  for (size_t i = 0; i < flat.size(); i += 3)
+    modes.push_back({flat[i], static_cast<int>(flat[i + 1]), flat[i + 2]});
+  return modes;
+}
+
 LogicalResult
 FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                            ArrayRef<int64_t> shape,
                            ArrayRef<int64_t> threadModes,
                            ArrayRef<int64_t> registerModes) {
-  auto check = [&](ArrayRef<int64_t> modes, bool replicas,
-                   StringRef what) -> LogicalResult {
-    if (modes.size() % 3)
-      return emitError() << what << " modes must be triples";
-    for (size_t i = 0; i < modes.size(); i += 3) {
-      if (modes[i] < 1)
-        return emitError() << what << " mode extents must be positive, found "
-                           << modes[i];
-      int64_t dim = modes[i + 1];
-      if (dim < (replicas ? -1 : 0) || dim >= static_cast<int64_t>(shape.size()))
-        return emitError() << what << " mode names dimension " << dim
-                           << " of a layout of rank " << shape.size();
-      if (modes[i + 2] < 0)
-        return emitError() << what << " mode strides must not be negative";
-    }
-    return success();
-  };
-  if (llvm::any_of(shape, [](int64_t extent) { return extent < 1; }))
-    return emitError() << "layout extents must be positive";
-  return failure(failed(check(threadModes, true, "thread")) ||
-                 failed(check(registerModes, false, "register")));
+  if (threadModes.size() % 3 || registerModes.size() % 3)
+    return emitError() << "layout modes must be (extent, dim, stride) triples";
+  std::string problem = tilemlir::layout::FragmentLayout::verify(
+      shape.vec(), toModes(threadModes), toModes(registerModes));
+  if (!problem.empty())
+    return emitError() << problem;
+  return success();
 }
 
 static int64_t multiplyExtents(ArrayRef<int64_t> modes) {
@@ -129,13 +122,6 @@ int64_t FragmentLayoutAttr::getNumRegisters() const {
   return multiplyExtents(getRegisterModes());
 }
 
-static std::vector<tilemlir::layout::Mode> toModes(ArrayRef<int64_t> flat) {
-  std::vector<tilemlir::layout::Mode> modes;
-  for (size_t i = 0; i < flat.size(); i += 3)
-    modes.push_back({flat[i], static_cast<int>(flat[i + 1]), flat[i + 2]});
-  return modes;
-}
-
 static SmallVector<int64_t>
 fromModes(const std::vector<tilemlir::layout::Mode> &modes) {
   SmallVector<int64_t> flat;
@@ -145,9 +131,9 @@ fromModes(const std::vector<tilemlir::layout::Mode> &modes) {
 }
 
 tilemlir::layout::FragmentLayout FragmentLayoutAttr::getLayout() const {
-  return tilemlir::layout::FragmentLayout(
-      std::vector<int64_t>(getShape().begin(), getShape().end()),
-      toModes(getThreadModes()), toModes(getRegisterModes()));
+  // The verifier of the attribute has accepted these modes.
+  return *tilemlir::layout::FragmentLayout::create(
+      getShape().vec(), toModes(getThreadModes()), toModes(getRegisterModes()));
 }
 
 FragmentLayoutAttr
@@ -182,8 +168,9 @@ SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 tilemlir::layout::SharedLayout
 SharedLayoutAttr::getLayout(ArrayRef<int64_t> shape,
                             int64_t elementBits) const {
-  return tilemlir::layout::SharedLayout(
-      std::vector<int64_t>(shape.begin(), shape.end()), elementBits,
+  // The verifier of the buffer type has accepted this combination.
+  return *tilemlir::layout::SharedLayout::create(
+      shape.vec(), elementBits,
       std::vector<int>(getOrder().begin(), getOrder().end()), getPanel(),
       getSwizzle());
 }

@@ -84,12 +84,12 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (shared.getOrder().size() != shape.size())
       return emitError() << "shared layout of rank " << shared.getOrder().size()
                          << " on a buffer of rank " << shape.size();
-    int64_t bits = mlir::tile::getElementBits(elementType);
-    if (shared.getSwizzle() &&
-        shared.getPanel() * bits != shared.getSwizzle() * 8)
-      return emitError() << "a panel of " << shared.getPanel() << " elements of "
-                         << elementType << " is not " << shared.getSwizzle()
-                         << " bytes wide";
+    std::string problem = tilemlir::layout::SharedLayout::verify(
+        shape.vec(), mlir::tile::getElementBits(elementType),
+        std::vector<int>(shared.getOrder().begin(), shared.getOrder().end()),
+        shared.getPanel(), shared.getSwizzle());
+    if (!problem.empty())
+      return emitError() << problem;
     return success();
   }
   return emitError() << "unknown layout attribute " << layout;
