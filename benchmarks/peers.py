@@ -1,0 +1,108 @@
+"""What the benchmarks compare against: cuBLAS through torch, Triton, TileLang.
+
+Every peer is optional: a missing one is reported by name and left out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def available(module: str) -> bool:
+    """Whether a Python module can be imported here."""
+    return importlib.util.find_spec(module) is not None
+
+
+def load_program(name: str, dialect: str = "tilemlir") -> ModuleType:
+    """Imports ``programs/<name>.py`` for a dialect, changing only its import line.
+
+    Args:
+        name: stem of the file.
+        dialect: ``tilemlir`` or ``tilelang``.
+    """
+    text = (PROGRAMS / f"{name}.py").read_text()
+    line = "import tilemlir.language as T"
+    if text.count(line) != 1:
+        raise ValueError(f"programs/{name}.py must contain the line {line!r} exactly once")
+    folder = Path(tempfile.mkdtemp(prefix="tilemlir-benchmark-"))
+    path = folder / f"{name}_{dialect}.py"
+    path.write_text(text.replace(line, f"import {dialect}.language as T"))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tilelang_gemm(m: int, n: int, k: int, **config: Any) -> Callable[[Any, Any], Any]:
+    """TileLang's build of ``programs/gemm.py`` for the sm_80 feature set.
+
+    ``code`` makes it assemble that feature set for the chip at hand, so that
+    both compilers use the same instructions.
+    """
+    import tilelang
+    import torch
+
+    major, minor = torch.cuda.get_device_capability()
+    target = {"kind": "cuda", "arch": "sm_80", "code": [f"sm_{major}{minor}"]}
+    program = load_program("gemm", "tilelang").matmul(m, n, k, **config)
+    return tilelang.compile(program, out_idx=[2], target=target)
+
+
+def triton_gemm() -> Callable[[Any, Any], Any]:
+    """A tiled Triton GEMM with grouped rasterisation, autotuned over common configurations."""
+    import torch
+    import triton
+    import triton.language as tl
+
+    configs = [
+        triton.Config({"BM": bm, "BN": bn, "BK": bk, "GROUP": 8}, num_stages=stages, num_warps=warps)
+        for bm, bn, bk, stages, warps in [
+            (128, 128, 32, 4, 4),
+            (128, 128, 64, 3, 4),
+            (128, 128, 64, 4, 8),
+            (128, 256, 64, 3, 8),
+            (256, 128, 64, 3, 8),
+            (64, 128, 64, 4, 4),
+        ]
+    ]
+
+    @triton.autotune(configs=configs, key=["M", "N", "K"])
+    @triton.jit
+    def kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+        program = tl.program_id(0)
+        rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
+        group = program // (GROUP * columns)
+        first = group * GROUP
+        height = min(rows - first, GROUP)
+        row = first + (program % (GROUP * columns)) % height
+        column = (program % (GROUP * columns)) // height
+        i = (row * BM + tl.arange(0, BM)) % M
+        j = (column * BN + tl.arange(0, BN)) % N
+        k = tl.arange(0, BK)
+        accumulator = tl.zeros((BM, BN), tl.float32)
+        for step in range(0, tl.cdiv(K, BK)):
+            left = K - step * BK
+            x = tl.load(a + i[:, None] * K + (step * BK + k)[None, :], mask=k[None, :] < left, other=0.0)
+            y = tl.load(b + (step * BK + k)[:, None] * N + j[None, :], mask=k[:, None] < left, other=0.0)
+            accumulator = tl.dot(x, y, accumulator)
+        i = row * BM + tl.arange(0, BM)
+        j = column * BN + tl.arange(0, BN)
+        tl.store(
+            c + i[:, None] * N + j[None, :], accumulator.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N)
+        )
+
+    def run(x: Any, y: Any) -> Any:
+        (m, k), n = x.shape, y.shape[1]
+        z = torch.empty((m, n), device=x.device, dtype=x.dtype)
+        kernel[lambda meta: (triton.cdiv(m, meta["BM"]) * triton.cdiv(n, meta["BN"]),)](x, y, z, m, n, k)
+        return z
+
+    return run
