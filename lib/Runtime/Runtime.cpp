@@ -1,1 +1,0 @@
-// The runtime: driver loader, launcher, thread pool.

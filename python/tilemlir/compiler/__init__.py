@@ -1,0 +1,1 @@
+"""From a traced kernel to loadable images: options, target, toolchain and cache."""

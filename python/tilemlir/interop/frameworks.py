@@ -1,0 +1,162 @@
+"""What the native launcher asks the frameworks for: descriptions of tensors, new tensors, streams and devices.
+
+PyTorch from 2.10 on and NumPy are read natively, without coming here; this module serves older torch versions, CuPy
+and other `__cuda_array_interface__` objects. Importing it imports no framework.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import Any
+
+from tilemlir.interop.dtypes import element_type, numpy_dtype, torch_dtype
+
+__all__ = ["allocate", "current_device", "current_stream", "describe", "loaded_torch", "synchronize"]
+
+_CPU = 1
+_CUDA = 2
+
+Description = tuple[int, int, int, tuple[int, ...], "tuple[int, ...] | None", int, int, bool]
+
+
+def loaded_torch() -> Any | None:
+    """The torch module when the program has imported it; it is never imported from here."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "Tensor") else None
+
+
+def describe(tensor: object) -> Description | None:
+    """Describes a tensor's memory.
+
+    Args:
+        tensor: any object.
+
+    Returns:
+        None when it is no tensor this module knows, else its address, DLPack type code, bits per element, shape, strides
+        in elements (None: row-major contiguous), DLPack device type, device index, and whether it is read-only.
+    """
+    torch = loaded_torch()
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        return _describe_torch(tensor)
+    interface = getattr(tensor, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _describe_cuda_array(tensor, interface)
+    return None
+
+
+def _describe_torch(tensor: Any) -> Description:
+    if tensor.layout != loaded_torch().strided:  # type: ignore[union-attr]
+        raise TypeError(f"layout {tensor.layout}")
+    entry = element_type(tensor.dtype)
+    device = tensor.device
+    kind = {"cpu": _CPU, "cuda": _CUDA}.get(device.type)
+    if kind is None:
+        raise TypeError(f"device {device}")
+    return (
+        tensor.data_ptr(),
+        entry.dlpack_code,
+        entry.bits,
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        kind,
+        device.index or 0,
+        False,
+    )
+
+
+_TYPESTR_CODES = {"f": 2, "i": 0, "u": 1, "b": 6, "c": 5}
+
+
+def _describe_cuda_array(tensor: object, interface: dict[str, Any]) -> Description:
+    typestr = interface["typestr"]
+    item = int(typestr[2:])
+    code = _TYPESTR_CODES.get(typestr[1])
+    if code is None or (typestr[1] == "f" and item == 1):
+        code = element_type(getattr(tensor, "dtype", typestr)).dlpack_code
+    strides = interface.get("strides")
+    if strides is not None:
+        if any(stride % item for stride in strides):
+            raise TypeError("strides are not whole elements")
+        strides = tuple(stride // item for stride in strides)
+    address, read_only = interface["data"]
+    device = getattr(getattr(tensor, "device", None), "id", 0)
+    return (address, code, item * 8, tuple(interface["shape"]), strides, _CUDA, int(device), bool(read_only))
+
+
+@lru_cache(maxsize=256)
+def _torch_arguments(dtype: str, device_type: int, device_id: int) -> dict[str, Any]:
+    torch = loaded_torch()
+    assert torch is not None
+    if device_type == _CPU:
+        device = torch.device("cpu")
+    else:
+        device = torch.device("cuda", device_id if device_id >= 0 else torch.cuda.current_device())
+    return {"dtype": torch_dtype(dtype), "device": device}
+
+
+def allocate(prototype: object, shape: tuple[int, ...], dtype: str, device_type: int, device_id: int) -> Any:
+    """Allocates an uninitialised, contiguous tensor of the prototype's framework, aligned to at least 64 bytes.
+
+    Args:
+        prototype: a tensor of the call that decides the framework, or None for calls without tensors: torch on a GPU,
+            torch on the CPU when the program uses it, NumPy otherwise.
+        shape: sizes in elements.
+        dtype: a launch plan's type name.
+        device_type: DLPack device type.
+        device_id: device index.
+    """
+    torch = loaded_torch()
+    if torch is not None and (prototype is None or isinstance(prototype, torch.Tensor)):
+        if device_type != _CPU and device_id < 0:
+            device_id = torch.cuda.current_device()
+        return torch.empty(shape, **_torch_arguments(dtype, device_type, device_id))
+    if device_type == _CPU:
+        return _allocate_numpy(shape, dtype)
+    if hasattr(prototype, "__cuda_array_interface__") and "cupy" in sys.modules:
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(device_id):
+            return cupy.empty(shape, dtype=numpy_dtype(dtype))
+    import torch as imported_torch
+
+    return imported_torch.empty(shape, **_torch_arguments(dtype, device_type, device_id))
+
+
+def _allocate_numpy(shape: tuple[int, ...], dtype: str) -> Any:
+    import numpy
+
+    # NumPy aligns to 16 bytes only; vectorised code and the launch guards want a cache line.
+    target = numpy_dtype(dtype)
+    count = 1
+    for size in shape:
+        count *= size
+    size_bytes = count * target.itemsize
+    raw = numpy.empty(size_bytes + 64, dtype=numpy.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + size_bytes].view(target).reshape(shape)
+
+
+def current_stream(prototype: object, device_id: int) -> int:
+    """The CUDA stream, as a `CUstream` address, that work of the prototype's framework goes to."""
+    torch = loaded_torch()
+    if torch is not None and (prototype is None or isinstance(prototype, torch.Tensor)):
+        return int(torch.cuda.current_stream(device_id).cuda_stream)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(prototype, cupy.ndarray):
+        return int(cupy.cuda.get_current_stream().ptr)
+    return 0
+
+
+def current_device() -> int:
+    """The index of the current CUDA device, for calls without tensors."""
+    torch = loaded_torch()
+    if torch is not None and torch.cuda.is_available():
+        return int(torch.cuda.current_device())
+    return 0
+
+
+def synchronize() -> None:
+    """Waits for all work on the current CUDA device, if the program uses one."""
+    torch = loaded_torch()
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()
