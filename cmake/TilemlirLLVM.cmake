@@ -55,6 +55,8 @@ endforeach()
 
 # Keeps the upstream helper functions from adding install rules of their own.
 set(LLVM_INSTALL_TOOLCHAIN_ONLY ON)
+# Without it, HandleLLVMOptions silences every warning of our own code.
+set(LLVM_ENABLE_WARNINGS ON)
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
