@@ -18,6 +18,9 @@ void registerAllPasses();
 /// Registers our pipelines with the global pass registry. Idempotent.
 void registerAllPipelines();
 
+/// Registers the translations of tile-translate. Idempotent.
+void registerAllTranslations();
+
 } // namespace tilemlir
 
 #endif // TILEMLIR_INITALL_H

@@ -18,6 +18,7 @@ int tilemlirOptMain(int argc, char **argv) {
 }
 
 int tilemlirTranslateMain(int argc, char **argv) {
+  tilemlir::registerAllTranslations();
   return mlir::asMainReturnCode(mlir::mlirTranslateMain(
       argc, argv, "tile-translate: translates tile modules to other forms"));
 }

@@ -7,6 +7,7 @@
 #include "tilemlir/Dialect/TileGPU/IR/TileGPU.h"
 #include "tilemlir/Dialect/TileGPU/Transforms/Passes.h"
 #include "tilemlir/Pipelines/Pipelines.h"
+#include "tilemlir/Target/LaunchPlanJSON.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -127,4 +128,11 @@ void tilemlir::registerAllPasses() {
 void tilemlir::registerAllPipelines() {
   static std::once_flag once;
   std::call_once(once, [] { registerTilePipelines(); });
+}
+
+void tilemlir::registerAllTranslations() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    registerToLaunchPlanTranslation(registerAllDialects);
+  });
 }

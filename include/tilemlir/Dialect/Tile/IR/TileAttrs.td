@@ -206,4 +206,6 @@ def Tile_OptionsAttr : Tile_Attr<"Options", "options"> {
   }];
 }
 
+include "tilemlir/Dialect/Tile/IR/TileLaunchAttrs.td"
+
 #endif // TILEMLIR_DIALECT_TILE_IR_TILEATTRS_TD

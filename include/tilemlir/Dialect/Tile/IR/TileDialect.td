@@ -51,7 +51,8 @@ def Tile_Dialect : Dialect {
     "::mlir::tile::ArgumentAttr":$argument,
     "::mlir::DenseI64ArrayAttr":$outputs,
     "::mlir::tile::TargetAttr":$target,
-    "::mlir::tile::OptionsAttr":$options
+    "::mlir::tile::OptionsAttr":$options,
+    "::mlir::tile::LaunchPlanAttr":$launch_plan
   );
 }
 

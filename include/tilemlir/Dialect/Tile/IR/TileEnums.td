@@ -97,4 +97,19 @@ def Tile_ExprKind : Tile_Enum<"ExprKind", "node of a host integer expression", [
     I32EnumAttrCase<"CeilDiv", 10, "ceildiv">, I32EnumAttrCase<"Mod", 11, "mod">,
     I32EnumAttrCase<"Min", 12, "min">, I32EnumAttrCase<"Max", 13, "max">]>;
 
+def Tile_ParameterKind : Tile_Enum<"ParameterKind", "where a kernel parameter comes from", [
+    I32EnumAttrCase<"Pointer", 0, "pointer">,     // base address of a tensor argument
+    I32EnumAttrCase<"Scalar", 1, "scalar">,       // value of a scalar argument
+    I32EnumAttrCase<"Expr", 2, "expr">,           // integer computed by the launcher
+    I32EnumAttrCase<"Workspace", 3, "workspace">, // base address of a workspace
+    I32EnumAttrCase<"TensorMap", 4, "tensor_map">]>;
+
+def Tile_GuardKind : Tile_Enum<"GuardKind", "what a launch must satisfy", [
+    I32EnumAttrCase<"Aligned", 0, "aligned">,
+    I32EnumAttrCase<"NoAlias", 1, "noalias">,
+    I32EnumAttrCase<"ExprTrue", 2, "expr_true">]>;
+
+def Tile_TensorMapFill : Tile_Enum<"TensorMapFill", "what a tensor map reads outside of a tensor", [
+    I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"NaN", 1, "nan">]>;
+
 #endif // TILEMLIR_DIALECT_TILE_IR_TILEENUMS_TD
