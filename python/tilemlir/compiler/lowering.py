@@ -14,7 +14,7 @@ from tilemlir.compiler import diagnostics
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
 
-__all__ = ["STAGES", "Lowered", "lower_to_stage", "lower_traced", "pass_names", "set_compile_attributes"]
+__all__ = ["STAGES", "Lowered", "lower_to_stage", "lower_traced", "module_options", "pass_names", "set_compile_attributes"]
 
 #: Stages of a GPU compilation in order, and the last pass of each (None: the traced module, or made outside of MLIR).
 STAGES: dict[str, str | None] = {
@@ -79,13 +79,34 @@ def pass_names(target: Target) -> list[str]:
         return split_passes(str(passmanager.PassManager.parse(pipeline_text(target))))
 
 
-def set_compile_attributes(module: Any, target: Target, options: CompileOptions) -> None:
+def module_options(options: CompileOptions) -> dict[str, bool | int | list[str]]:
+    """The options that passes read, as the entries of ``#tile.options`` (defaults left out)."""
+    flags = {
+        "fast_math": options.fast_math,
+        "disable_tma": options.disable_tma,
+        "disable_wgmma": options.disable_wgmma,
+        "disable_warp_specialized": options.disable_warp_specialize,
+        "disable_async_copy": options.disable_async_copy,
+        "disable_bounds_checks": options.disable_bounds_checks,
+        "disable_thread_sync": options.disable_thread_sync,
+        "disable_shared_reuse": options.disable_shared_memory_reuse,
+    }
+    values: dict[str, bool | int | list[str]] = {name: True for name, value in flags.items() if value}
+    if not options.noalias:
+        values["noalias"] = False
+    if not options.aligned:
+        values["alignment"] = 0
+    return values
+
+
+def set_compile_attributes(module: Any, options: CompileOptions) -> None:
     """Puts target and options on a module, where the passes read them."""
     from tilemlir._mlir import ir
 
     attributes = module.operation.attributes
-    attributes["tile.target"] = ir.Attribute.parse(f'#tile.target<"{target.arch}">', module.context)
-    values = ", ".join(f"{key} = {_attribute_text(value)}" for key, value in sorted(options.module_options().items()))
+    attributes["tile.target"] = ir.Attribute.parse(f'#tile.target<"{options.target.arch}">', module.context)
+    entries = sorted(module_options(options).items())
+    values = ", ".join(f"{key} = {_attribute_text(value)}" for key, value in entries)
     attributes["tile.options"] = ir.Attribute.parse(f"#tile.options<{{{values}}}>", module.context)
 
 

@@ -297,6 +297,7 @@ LogicalResult OptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       "disable_tma",         "disable_wgmma",
       "disable_warp_specialized", "disable_shared_reuse",
       "disable_vectorize_256",    "disable_async_copy",
+      "disable_bounds_checks",    "disable_thread_sync",
       "line_info"};
   for (NamedAttribute entry : values) {
     StringRef key = entry.getName();
