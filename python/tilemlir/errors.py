@@ -236,6 +236,12 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "bad-plan": Entry(TileRuntimeError, "malformed launch plan{for_kernel}: {detail}"),
     "device-assert": Entry(TileAssertionError, "device assertion failed in kernel '{launch}'{at}: {message}"),
+    # Profiling.
+    "no-input-value": Entry(
+        TileValueError,
+        "inputs cannot be made: {what} has no value",
+        "Pass dynamic_symbolic_constraints={{name: value}}, or input_tensors.",
+    ),
     # Tools.
     "no-ptxas": Entry(
         TileRuntimeError,
@@ -248,6 +254,7 @@ CATALOGUE: dict[str, Entry] = {
         "no disassembler for cubins: neither nvdisasm nor cuobjdump was found",
         "pip install nvidia-cuda-nvdisasm, or put the CUDA toolkit's bin directory on PATH.",
     ),
+    "disassembly": Entry(TileRuntimeError, "{tool} could not disassemble the kernel:\n{log}"),
     # Options.
     "unknown-target": Entry(
         TileValueError,
