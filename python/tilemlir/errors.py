@@ -155,8 +155,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "scalar-range": Entry(
         TileValueError,
-        "argument '{argument}' of kernel '{kernel}' is {found}, which does not fit {dtype} "
-        "({minimum} to {maximum})",
+        "argument '{argument}' of kernel '{kernel}' is {found}, which does not fit {dtype} ({minimum} to {maximum})",
     ),
     "unknown-size": Entry(
         TileValueError,
@@ -176,7 +175,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "grid-limit": Entry(
         TileValueError,
-        "kernel '{kernel}' would launch {extent} = {expression} blocks along grid axis {axis}, allowed are 0 to {limit}",
+        "kernel '{kernel}' would launch {extent} = {expression} blocks along grid axis {axis}, allowed are 0 to "
+        "{limit}",
         "Use larger tiles, or put the largest axis first.",
     ),
     "parameter-range": Entry(
@@ -280,7 +280,9 @@ def _derived(fields: Mapping[str, object]) -> dict[str, object]:
     kernel = fields.get("kernel")
     derived["for_kernel"] = f" for kernel '{kernel}'" if kernel else ""
     outputs = fields.get("outputs")
-    derived["outputs_hint"] = f"Leave out the outputs ({outputs}): the call allocates and returns them." if outputs else ""
+    derived["outputs_hint"] = (
+        f"Leave out the outputs ({outputs}): the call allocates and returns them." if outputs else ""
+    )
     log = str(fields.get("log", "")).strip()
     derived["log_lines"] = f"\n{log}" if log else ""
     file = fields.get("file")

@@ -1,7 +1,7 @@
 """Every environment variable that tilemlir reads, as a typed descriptor.
 
-`knobs.name` is the value now: an override of the innermost `scope`, else the environment variable, else the default. The
-environment is read at each access, so tests and notebooks may change it. No other file of the package reads the
+`knobs.name` is the value now: an override of the innermost `scope`, else the environment variable, else the default.
+The environment is read at each access, so tests and notebooks may change it. No other file of the package reads the
 environment for settings of ours.
 """
 
@@ -97,7 +97,9 @@ class Knob(Generic[T]):
 class Knobs:
     """All settings; use the instance `knobs`."""
 
-    cache_dir = Knob("TILEMLIR_CACHE_DIR", None, _path, "Directory of the disk cache; unset: the user's cache directory.")
+    cache_dir = Knob(
+        "TILEMLIR_CACHE_DIR", None, _path, "Directory of the disk cache; unset: the user's cache directory."
+    )
     cache_size_mb = Knob("TILEMLIR_CACHE_SIZE_MB", 4096, _count, "Size limit of the disk cache in MiB; 0: no limit.")
     disable_cache = Knob("TILEMLIR_DISABLE_CACHE", False, _flag, "Compile every kernel anew and store nothing.")
     num_threads = Knob("TILEMLIR_NUM_THREADS", 0, _count, "Threads of a CPU launch; 0: all available processors.")

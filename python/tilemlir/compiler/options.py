@@ -187,7 +187,8 @@ class CompileOptions:
 
 def _truth(field: str, negated: bool = False) -> Callable[[CompileOptions, Any], CompileOptions]:
     def apply(options: CompileOptions, value: Any) -> CompileOptions:
-        return dataclasses.replace(options, **{field: bool(value) != negated})
+        change: dict[str, Any] = {field: bool(value) != negated}
+        return dataclasses.replace(options, **change)
 
     return apply
 

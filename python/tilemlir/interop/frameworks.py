@@ -33,8 +33,8 @@ def describe(tensor: object) -> Description | None:
         tensor: any object.
 
     Returns:
-        None when it is no tensor this module knows, else its address, DLPack type code, bits per element, shape, strides
-        in elements (None: row-major contiguous), DLPack device type, device index, and whether it is read-only.
+        None when it is no tensor this module knows, else its address, DLPack type code, bits per element, shape,
+        strides in elements (None: row-major contiguous), DLPack device type, device index, and whether it is read-only.
     """
     torch = loaded_torch()
     if torch is not None and isinstance(tensor, torch.Tensor):

@@ -45,7 +45,7 @@ def do_bench(
         quantiles: such as ``(0.5, 0.2, 0.8)``; returned instead of `return_mode`'s statistic.
         fast_flush: accepted for compatibility; flushing is always a memset.
         backend: ``"event"`` CUDA events around each call with a cold L2; ``"cudagraph"`` a captured graph of calls in a
-            row, L2 as they leave it, no launch cost; ``"cupti"`` the kernels' own time as the profiler sees it, cold L2;
+            row, L2 as they leave it, no launch cost; ``"cupti"`` the kernels' own time by the profiler, cold L2;
             ``"wall"`` host clock around each call and a synchronisation. Without a GPU it is always the host clock.
         return_mode: ``"mean"``, ``"min"``, ``"max"`` or ``"median"``.
         device: a CUDA device, ``"cpu"`` for a function that uses none, or None for the current one.
@@ -76,7 +76,9 @@ def do_bench(
     return summarize(times, quantiles, return_mode)
 
 
-def summarize(times: Sequence[float], quantiles: Sequence[float] | None, return_mode: ReturnMode) -> float | list[float]:
+def summarize(
+    times: Sequence[float], quantiles: Sequence[float] | None, return_mode: ReturnMode
+) -> float | list[float]:
     """The statistic of `times` that the caller asked for."""
     if quantiles is not None:
         ordered = sorted(times)
@@ -158,7 +160,7 @@ def _bench_gpu(
         fn()
         ends[i].record()
     torch.cuda.synchronize()
-    return [first.elapsed_time(last) for first, last in zip(starts, ends)]
+    return [first.elapsed_time(last) for first, last in zip(starts, ends, strict=True)]
 
 
 def _bench_graph(torch: Any, fn: Callable[[], Any], repeats: int) -> list[float]:

@@ -75,9 +75,7 @@ class Profiler:
             inputs.append(make_tensor(argument["dtype"], shape, self.supply_type, self._device()))
         return inputs
 
-    def _inputs(
-        self, input_tensors: Sequence[Any] | None, constraints: Mapping[str, int] | None = None
-    ) -> list[Any]:
+    def _inputs(self, input_tensors: Sequence[Any] | None, constraints: Mapping[str, int] | None = None) -> list[Any]:
         return self.make_inputs(constraints) if input_tensors is None else list(input_tensors)
 
     def _results(self, inputs: list[Any], returned: Any) -> list[tuple[str, Any]]:
@@ -85,10 +83,12 @@ class Profiler:
         plan = self.kernel.plan
         if plan.get("outputs"):
             values = returned if isinstance(returned, list) else [returned]
-            return [(plan["arguments"][index]["name"], value) for index, value in zip(plan["outputs"], values)]
+            return [
+                (plan["arguments"][index]["name"], value) for index, value in zip(plan["outputs"], values, strict=True)
+            ]
         written = [
             (argument["name"], value)
-            for (_, argument), value in zip(self._arguments(), inputs)
+            for (_, argument), value in zip(self._arguments(), inputs, strict=True)
             if argument["kind"] == "tensor" and argument.get("access", "readwrite") != "read"
         ]
         return written
@@ -125,7 +125,7 @@ class Profiler:
         if not results or len(wanted) > len(results):
             raise AssertionError(f"the kernel has {len(results)} result(s), the reference {len(wanted)}")
         # A reference that returns fewer values than the kernel writes answers for the last ones.
-        for (name, value), reference in zip(results[len(results) - len(wanted) :], wanted):
+        for (name, value), reference in zip(results[len(results) - len(wanted) :], wanted, strict=True):
             assert_close(value, reference, rtol, atol, max_mismatched_ratio, name)
 
     def manual_assert_close(
@@ -164,7 +164,9 @@ class Profiler:
             results = [to_numpy(value) for _, value in self._results(arguments, self.kernel(*arguments))]
             if first is None:
                 first = results
-            elif not all(numpy.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(first, results)):
+            elif not all(
+                numpy.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(first, results, strict=True)
+            ):
                 raise AssertionError(f"call {call} gives another result than the first on the same inputs")
 
     def run_once(self, func: Callable[..., Any] | None = None) -> Any:

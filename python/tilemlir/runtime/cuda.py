@@ -39,7 +39,7 @@ class DeviceProperties:
 
     @property
     def memory_bytes_per_second(self) -> float:
-        """Peak memory bandwidth: two transfers per memory clock over the whole bus; 0 when the driver hides the clock."""
+        """Peak memory bandwidth: two transfers per memory clock over the bus; 0 when the driver hides the clock."""
         return 2.0 * self.memory_clock_kilohertz * 1e3 * self.memory_bus_bits / 8
 
 

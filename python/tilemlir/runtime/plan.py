@@ -27,7 +27,7 @@ class Environment:
 
     def __init__(
         self,
-        symbols: Mapping[int | str, int] | None = None,
+        symbols: Mapping[int, int] | Mapping[str, int] | None = None,
         dims: Mapping[tuple[int, int], int] | None = None,
         strides: Mapping[tuple[int, int], int] | None = None,
         scalars: Mapping[int, int] | None = None,
