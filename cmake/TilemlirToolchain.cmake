@@ -31,6 +31,3 @@ endif()
 
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)
-if(TILEMLIR_STRIP)
-  add_link_options(-s)
-endif()

@@ -1,0 +1,1 @@
+"""The command line: `tilemlir`, and the native tools of the compiler."""
