@@ -21,6 +21,10 @@ CpuLauncher::CpuLauncher(const LaunchProgram &program,
     if (found == addresses.end() || found->second == 0)
       program.fail("bad-plan", {{"detail", "no entry for kernel '" +
                                                launch.kernel + "'"}});
+    // Blocks run one after another here: a grid barrier would never be passed.
+    if (launch.cooperative)
+      program.fail("bad-plan", {{"detail", "cooperative launches do not exist on "
+                                           "the cpu target"}});
     entries.push_back(reinterpret_cast<HostLaunch::Entry>(found->second));
   }
 }

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -52,8 +53,12 @@ public:
   void run(Job &job) {
     {
       std::lock_guard<std::mutex> lock(mutex);
-      while (static_cast<int>(workers) < job.helpersWanted)
-        startWorker();
+      try {
+        while (static_cast<int>(workers) < job.helpersWanted)
+          startWorker();
+      } catch (const std::system_error &) {
+        // No more threads to be had: fewer do the same work.
+      }
       queue.push_back(&job);
     }
     for (int i = 0; i < job.helpersWanted; ++i)

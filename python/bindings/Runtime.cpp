@@ -24,7 +24,8 @@ Callbacks &tilemlir::bindings::callbacks() {
   return instance;
 }
 
-void tilemlir::bindings::setError(const Failure &failure) {
+void tilemlir::bindings::setError(const Failure &failure,
+                                  const std::string &kernel) {
   try {
     nb::dict fields;
     for (const auto &[name, value] : failure.fields()) {
@@ -34,7 +35,7 @@ void tilemlir::bindings::setError(const Failure &failure) {
         fields[name.c_str()] = nb::str(std::get<std::string>(value).c_str());
     }
     if (!fields.contains("kernel"))
-      fields["kernel"] = nb::str("");
+      fields["kernel"] = nb::str(kernel.c_str());
     if (!callbacks().makeError) {
       PyErr_SetString(PyExc_RuntimeError, failure.what());
       return;

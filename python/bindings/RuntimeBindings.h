@@ -34,8 +34,9 @@ struct Callbacks {
 };
 Callbacks &callbacks();
 
-/// Sets the Python error for a Failure; the text comes from the catalogue.
-void setError(const runtime::Failure &failure);
+/// Sets the Python error for a Failure; the text comes from the catalogue. A
+/// failure that names no kernel is about `kernel`.
+void setError(const runtime::Failure &failure, const std::string &kernel = {});
 
 /// Reads a launch plan given as the dict of its JSON form. Throws
 /// Failure("bad-plan").
@@ -83,14 +84,18 @@ uint64_t readScalar(const runtime::LaunchProgram &program, int32_t argument,
 /// The name of an object's type as a user writes it ("torch.Tensor").
 std::string typeName(PyObject *object);
 
+/// The kernel's name of a launcher object, empty before it is initialised.
+std::string kernelName(PyObject *launcher);
+
 /// Runs `function` and turns what it throws into the Python error; false then.
+/// `launcher` may be null.
 template <typename Function>
-bool guarded(Function &&function) {
+bool guarded(PyObject *launcher, Function &&function) {
   try {
     function();
     return true;
   } catch (const runtime::Failure &failure) {
-    setError(failure);
+    setError(failure, launcher ? kernelName(launcher) : std::string());
   } catch (nanobind::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {

@@ -28,13 +28,18 @@ LauncherState &tilemlir::bindings::stateOf(PyObject *launcher) {
   return *object->state;
 }
 
+std::string tilemlir::bindings::kernelName(PyObject *launcher) {
+  auto *object = reinterpret_cast<LauncherObject *>(launcher);
+  return object->state ? object->state->program.plan().name : std::string();
+}
+
 namespace {
 
 PyObject *launcherCall(PyObject *self, PyObject *const *arguments,
                        size_t flaggedCount, PyObject *keywords) {
   auto count = static_cast<size_t>(PyVectorcall_NARGS(flaggedCount));
   PyObject *result = nullptr;
-  guarded([&] {
+  guarded(self, [&] {
     LauncherState &state = stateOf(self);
     InputArray inputs;
     inputs.resize(state.program.inputCount());
@@ -87,7 +92,7 @@ int launcherInit(PyObject *self, PyObject *arguments, PyObject *keywords) {
           &PyDict_Type, &plan, &PyDict_Type, &images, &variants, &keepAlive))
     return -1;
   auto *object = reinterpret_cast<LauncherObject *>(self);
-  bool done = guarded([&] {
+  bool done = guarded(self, [&] {
     auto state = std::make_unique<LauncherState>(
         nb::borrow<nb::dict>(plan), nb::borrow<nb::dict>(images),
         nb::borrow(variants), nb::borrow(keepAlive));
@@ -128,7 +133,7 @@ PyObject *launcherPrepare(PyObject *self, PyObject *const *arguments,
 }
 
 PyObject *launcherLoad(PyObject *self, PyObject *device) {
-  bool done = guarded([&] {
+  bool done = guarded(self, [&] {
     LauncherState &state = stateOf(self);
     if (state.cuda)
       state.cuda->device(nb::cast<int>(nb::handle(device)));
@@ -138,7 +143,7 @@ PyObject *launcherLoad(PyObject *self, PyObject *device) {
 
 PyObject *launcherFunctionAttributes(PyObject *self, PyObject *device) {
   nb::dict result;
-  bool done = guarded([&] {
+  bool done = guarded(self, [&] {
     LauncherState &state = stateOf(self);
     if (!state.cuda)
       return;
@@ -166,7 +171,7 @@ PyObject *launcherActiveBlocks(PyObject *self, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "ii:active_blocks", &device, &launch))
     return nullptr;
   int blocks = 0;
-  bool done = guarded([&] {
+  bool done = guarded(self, [&] {
     LauncherState &state = stateOf(self);
     if (launch < 0 || static_cast<size_t>(launch) >=
                           state.program.plan().launches.size()) {

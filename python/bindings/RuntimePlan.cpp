@@ -18,7 +18,7 @@ using namespace tilemlir::bindings;
 namespace {
 
 [[noreturn]] void badPlan(const std::string &detail) {
-  throw Failure("bad-plan", {{"detail", detail}, {"kernel", ""}});
+  throw Failure("bad-plan", {{"detail", detail}});
 }
 
 template <typename T>

@@ -44,7 +44,7 @@ PyObject *preparedCall(PyObject *self, PyObject *const *, size_t flaggedCount,
   }
   PreparedState *prepared = reinterpret_cast<PreparedObject *>(self)->state;
   PyObject *result = nullptr;
-  guarded([&] {
+  guarded(prepared->launcher.ptr(), [&] {
     LauncherState &launcher = stateOf(prepared->launcher.ptr());
     if (!prepared->empty)
       launcher.launch(prepared->call, prepared->prototype.ptr(),
@@ -85,7 +85,7 @@ PyObject *tilemlir::bindings::makePrepared(PyObject *launcher,
                                            PyObject *const *arguments,
                                            size_t count, PyObject *keywords) {
   PyObject *result = nullptr;
-  guarded([&] {
+  guarded(launcher, [&] {
     LauncherState &state = stateOf(launcher);
     InputArray inputs;
     inputs.resize(state.program.inputCount());

@@ -44,10 +44,12 @@ constexpr int kArrayWriteable = 0x400;
                                       {"reason", reason}});
 }
 
-/// Takes the pending Python error as text and clears it.
+/// Takes the first line of the pending Python error's text and clears the error;
+/// what follows in frameworks' texts are native stack traces.
 std::string takeErrorText() {
   nb::python_error error;
-  return nb::cast<std::string>(nb::str(error.value()));
+  auto text = nb::cast<std::string>(nb::str(error.value()));
+  return text.substr(0, text.find('\n'));
 }
 
 const dlpack::ExchangeAPI *exchangeOf(PyTypeObject *type) {
