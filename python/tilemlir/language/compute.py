@@ -1,0 +1,106 @@
+"""Matrix multiplication and reductions of tiles."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from . import context
+
+
+class GemmWarpPolicy(Enum):
+    """How the warps of a block divide the output tile of a gemm.
+
+    ``Square`` splits rows and columns evenly, ``FullRow`` gives each warp whole rows, ``FullCol`` whole columns.
+    """
+
+    Square = "square"
+    FullRow = "full_row"
+    FullCol = "full_col"
+
+
+def gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    policy: GemmWarpPolicy = GemmWarpPolicy.Square,
+    clear_accum: bool = False,
+    k_pack: int = 1,
+    mbar: Any = None,
+    *,
+    precision: str = "tf32",
+) -> None:
+    """``C += A @ B`` on tiles.
+
+    Args:
+        A: M x K tile (K x M with ``transpose_A``) in shared memory or a fragment.
+        B: K x N tile (N x K with ``transpose_B``).
+        C: M x N accumulator, whose element type products are accumulated in. Leading unit dimensions are allowed.
+        policy: how warps divide the tile.
+        clear_accum: start from zero instead of C.
+        k_pack: accepted; has no effect on NVIDIA GPUs and CPUs.
+        mbar: must be None; completion is tracked by the compiler.
+        precision: for float32 operands: ``"tf32"`` rounds them to tf32, ``"ieee"`` multiplies in full precision.
+    """
+    context.require("T.gemm").gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum, k_pack, mbar, precision)
+
+
+def reduce(buffer: Any, out: Any, reduce_type: str, dim: int = -1, clear: bool = True) -> None:
+    """Combines the elements of ``buffer`` along ``dim`` into ``out``.
+
+    Args:
+        buffer: tile of any rank.
+        out: the shape of ``buffer`` without ``dim``, or with extent 1 there.
+        reduce_type: ``sum, max, min, abssum, absmax, bitand, bitor`` or ``bitxor``.
+        dim: the dimension that disappears; negative counts from the end.
+        clear: whether ``out`` is overwritten; otherwise its old contents take part.
+    """
+    context.require("T.reduce").reduce(reduce_type, buffer, out, dim, clear, False, "T.reduce")
+
+
+def reduce_sum(buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1) -> None:
+    """Sum along ``dim``; see :func:`reduce`. ``batch`` is accepted and has no effect."""
+    context.require("T.reduce_sum").reduce("sum", buffer, out, dim, clear, False, "T.reduce_sum")
+
+
+def reduce_max(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False
+) -> None:
+    """Maximum along ``dim``; NaN is ignored unless ``nan_propagate``. See :func:`reduce`."""
+    context.require("T.reduce_max").reduce("max", buffer, out, dim, clear, nan_propagate, "T.reduce_max")
+
+
+def reduce_min(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False
+) -> None:
+    """Minimum along ``dim``; NaN is ignored unless ``nan_propagate``. See :func:`reduce`."""
+    context.require("T.reduce_min").reduce("min", buffer, out, dim, clear, nan_propagate, "T.reduce_min")
+
+
+def reduce_abssum(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Sum of absolute values along ``dim``; see :func:`reduce`."""
+    context.require("T.reduce_abssum").reduce("abssum", buffer, out, dim, clear, False, "T.reduce_abssum")
+
+
+def reduce_absmax(
+    buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False
+) -> None:
+    """Largest absolute value along ``dim``; see :func:`reduce`."""
+    context.require("T.reduce_absmax").reduce("absmax", buffer, out, dim, clear, nan_propagate, "T.reduce_absmax")
+
+
+def reduce_bitand(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Bitwise and of integers along ``dim``; see :func:`reduce`."""
+    context.require("T.reduce_bitand").reduce("bitand", buffer, out, dim, clear, False, "T.reduce_bitand")
+
+
+def reduce_bitor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Bitwise or of integers along ``dim``; see :func:`reduce`."""
+    context.require("T.reduce_bitor").reduce("bitor", buffer, out, dim, clear, False, "T.reduce_bitor")
+
+
+def reduce_bitxor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Bitwise exclusive or of integers along ``dim``; see :func:`reduce`."""
+    context.require("T.reduce_bitxor").reduce("bitxor", buffer, out, dim, clear, False, "T.reduce_bitxor")

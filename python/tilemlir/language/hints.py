@@ -1,0 +1,46 @@
+"""Requests and promises to the compiler, and debugging aids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import context
+
+
+def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
+    """Renumbers blocks so that consecutive ones work on a panel of ``panel_size`` rows (or columns) of the grid.
+
+    ``order`` is ``"row"`` or ``"column"``. Keeps the operands that concurrent blocks share in the L2 cache.
+    """
+    context.require("T.use_swizzle").use_swizzle(panel_size, order, enable)
+
+
+def annotate_layout(layouts: Mapping[Any, Any]) -> None:
+    """Pins the memory layout of buffers: ``T.annotate_layout({A_shared: make_swizzled_layout(A_shared)})``."""
+    context.require("T.annotate_layout").annotate_layout(layouts)
+
+
+def annotate_safe_value(values: Mapping[Any, Any]) -> None:
+    """Sets what reads outside of a tensor give, instead of zero: ``T.annotate_safe_value({A: -1.0})``."""
+    context.require("T.annotate_safe_value").annotate_safe_value(values)
+
+
+def annotate_min_blocks_per_sm(count: int) -> None:
+    """Asks for registers to be limited so that ``count`` blocks fit on one multiprocessor."""
+    context.require("T.annotate_min_blocks_per_sm").min_blocks_per_sm(count)
+
+
+def assume(condition: Any) -> None:
+    """Promises that a condition holds. Conditions on launch-time values only are checked by the launcher."""
+    context.require("T.assume").assume(condition)
+
+
+def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) -> None:
+    """Stops the kernel with a message when the condition is false."""
+    context.require("T.device_assert").device_assert(condition, msg)
+
+
+def print(obj: Any, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
+    """Prints a scalar (by every thread), a whole buffer (once per block) or a text from the kernel."""
+    context.require("T.print").print(obj, msg)

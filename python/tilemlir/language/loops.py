@@ -1,0 +1,121 @@
+"""Loops of kernels. Python's ``range`` is :func:`serial`; loops over tuples and lists are unrolled while tracing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import context
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop that only a ``for`` statement of a kernel can run.
+
+    Attributes:
+        kind: ``serial, unroll, vectorized, parallel, pipelined, grid`` or ``persistent``.
+        name: what the user wrote, as in ``T.Pipelined``.
+        bounds: ``(start, stop, step)`` or the extents of each dimension.
+        options: keywords of the loop.
+    """
+
+    kind: str
+    name: str
+    bounds: tuple[Any, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        context.require(self.name)
+        raise context.OutsideKernelError(
+            f"a loop over {self.name}(...) was run by ordinary Python: the function that contains it has to be "
+            f"decorated with @T.macro"
+        )
+
+
+def _range(kind: str, name: str, start: Any, stop: Any, step: Any, **options: Any) -> Loop:
+    if stop is None:
+        start, stop = 0, start
+    return Loop(kind, name, (start, stop, 1 if step is None else step), options)
+
+
+def serial(start: Any, stop: Any = None, step: Any = None, **annotations: Any) -> Any:
+    """A sequential loop, ``for i in T.serial(n)`` or ``T.serial(start, stop, step)``; the same as ``range``.
+
+    A step that is known only at run time must be positive.
+    """
+    return _range("serial", "T.serial", start, stop, step)
+
+
+Serial = serial
+
+
+def unroll(
+    start: Any, stop: Any = None, step: Any = None, *, explicit: bool = False, unroll_factor: int | None = None
+) -> Any:
+    """A sequential loop whose iterations are laid out one after the other in the generated code."""
+    return _range("unroll", "T.unroll", start, stop, step, factor=unroll_factor or 0)
+
+
+Unroll = unroll
+
+
+def vectorized(start: Any, stop: Any = None, step: Any = None) -> Any:
+    """A loop whose iterations should become one vector access."""
+    return _range("vectorized", "T.vectorized", start, stop, step)
+
+
+Vectorized = vectorized
+
+
+def Parallel(*extents: Any, coalesced_width: int | None = None, loop_layout: Any = None, prefer_async: Any = None) -> Any:
+    """Iterations without order, spread over the threads of the block: ``for i, j in T.Parallel(M, N)``.
+
+    The body holds scalar code on elements of tensors and buffers; tile operations are not allowed in it. Extents may
+    be launch-time values; an extent never shrinks what other loops do.
+    """
+    return Loop("parallel", "T.Parallel", extents, {"coalesced_width": coalesced_width, "loop_layout": loop_layout})
+
+
+def Pipelined(
+    start: Any,
+    stop: Any = None,
+    num_stages: int = 0,
+    order: Sequence[int] | None = None,
+    stage: Sequence[int] | None = None,
+    sync: Any = None,
+    group: Any = None,
+) -> Any:
+    """A sequential loop whose loads run ahead of its computation.
+
+    Args:
+        start, stop: ``T.Pipelined(n)`` counts from 0 to n; ``T.Pipelined(start, stop)`` from start.
+        num_stages: slots of each buffer that is filled ahead; 0 runs the loop serially.
+        order, stage: one entry per top-level statement with an effect; override the planned schedule.
+        sync, group: accepted from older programs and ignored.
+    """
+    if stop is None:
+        start, stop = 0, start
+    options = {"num_stages": num_stages, "order": order, "stage": stage}
+    return Loop("pipelined", "T.Pipelined", (start, stop, 1), options)
+
+
+def grid(*extents: Any) -> Any:
+    """Nested sequential loops: ``for i, j in T.grid(M, N)``."""
+    return Loop("grid", "T.grid", extents)
+
+
+def Persistent(domain: Sequence[Any], wave_size: Any, index: Any, group_size: int = 8, num_stages: int = 0) -> Any:
+    """Tiles of ``domain`` that worker ``index`` of ``wave_size`` handles, one after the other.
+
+    ``for bx, by in T.Persistent([tiles_m, tiles_n], T.num_sms(), block)``: every tile is visited once by one worker.
+    Two-dimensional domains are walked in groups of ``group_size`` rows, so that concurrent workers share operands.
+    """
+    return Loop(
+        "persistent", "T.Persistent", tuple(domain), {"wave_size": wave_size, "index": index, "group_size": group_size}
+    )
+
+
+def num_sms() -> Any:
+    """Number of multiprocessors of the device (int32; 1 on a CPU), for the extents of a persistent grid."""
+    return context.require("T.num_sms").sm_count()

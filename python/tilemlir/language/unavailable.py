@@ -1,0 +1,69 @@
+"""Names of related tile languages that this version cannot compile yet.
+
+They exist so that a program that uses one gets an error that says so, at its line, instead of an AttributeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class NotAvailableError(NotImplementedError):
+    """A known feature that is not available in this version."""
+
+
+_RAW_CUDA = "inline CUDA C++ has no place in a compiler that emits PTX itself; write the operation in the tile language"
+_EXPLICIT = "the explicit asynchronous layer is not available yet; plain T.copy and T.gemm in T.Pipelined are scheduled by the compiler"
+
+#: name -> what to do instead
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("call_extern", "call_pure_extern", "call_intrin", "import_source", "CUDASourceCodeKernel"), _RAW_CUDA),
+    **dict.fromkeys(
+        (
+            "alloc_barrier alloc_cluster_barrier mbarrier_wait_parity mbarrier_arrive mbarrier_expect_tx barrier_wait "
+            "barrier_arrive tma_copy async_copy copy_cluster wgmma_gemm wait_wgmma tcgen05_gemm alloc_tmem "
+            "deallocate_tmem ws WarpSpecialize set_max_nreg inc_max_nreg dec_max_nreg fence_proxy_async ptx_cp_async "
+            "ptx_commit_group ptx_wait_group ptx_ldmatrix tma_load tma_store_arrive tma_store_wait"
+        ).split(),
+        _EXPLICIT,
+    ),
+    **dict.fromkeys(
+        "cumsum cummax".split(), "scans are not available yet; write the loop over the dimension with T.serial"
+    ),
+    **dict.fromkeys(
+        "ptr make_tensor make_tensor_from_addr access_ptr address_of".split(),
+        "raw pointers are not available yet; pass tensors and index them",
+    ),
+    **dict.fromkeys(
+        "gemm_sp gemm_blockscaled tcgen05_gemm_blockscaled mma_gemm_blockscaled".split(),
+        "sparse and block-scaled matrix products are not available yet",
+    ),
+    **dict.fromkeys("ClusterKernel".split(), "write T.Kernel(..., cluster_dims=...) instead"),
+    **dict.fromkeys(
+        "Layout Fragment".split(),
+        "layouts given as functions are not available yet; use tilemlir.layout.make_swizzled_layout or leave the choice to the compiler",
+    ),
+    **dict.fromkeys(
+        "im2col c2d_im2col transpose alloc_reducer finalize_reducer any_of all_of warp_reduce_sum warp_reduce_max "
+        "warp_reduce_min shfl_sync shfl_xor shfl_down shfl_up sync_grid sync_warp rng_init rng_rand "
+        "PersistentTileScheduler annotate_l2_hit_ratio get_lane_idx get_warp_idx get_warp_group_idx hypot ldexp "
+        "Ramp Broadcast dp4a".split(),
+        "it is not available yet",
+    ),
+    **dict.fromkeys(
+        "disable_warp_group_reg_alloc no_set_max_nreg annotate_producer_reg_dealloc annotate_consumer_reg_alloc".split(),
+        "register budgets of warp groups are chosen by the compiler",
+    ),
+}
+
+
+def make(name: str) -> Callable[..., Any]:
+    """A function that raises the error for ``name``."""
+
+    def unavailable(*args: Any, **kwargs: Any) -> Any:
+        raise NotAvailableError(f"T.{name}: {REASONS[name]}")
+
+    unavailable.__name__ = name
+    unavailable.__doc__ = f"Not available: {REASONS[name]}."
+    return unavailable
