@@ -114,11 +114,10 @@ class DiskCache:
                 if hashlib.sha256(data).hexdigest() != expected:
                     raise ValueError(name)
                 files[name] = data
-        except FileNotFoundError:
-            # Absent, or being evicted by another process.
-            return None
         except (ValueError, KeyError, TypeError, AttributeError, OSError):
-            shutil.rmtree(path, ignore_errors=True)
+            # Absent (or evicted just now), or damaged: then it must go, or nobody could store the key again.
+            if path.exists():
+                shutil.rmtree(path, ignore_errors=True)
             return None
         try:
             os.utime(path)  # recently used
