@@ -1,0 +1,102 @@
+//===- SelectCopy.cpp - Choosing the instruction of a copy ------*- C++ -*-===//
+#include "InstructionSelection.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Width of the accesses to one side of a copy; 16 bytes for registers.
+static AccessWidth getSideWidth(CopyOp op, Value storage, OperandRange offsets,
+                                ArrayRef<int64_t> sizes,
+                                IntegerAnalysis &integers) {
+  if (sizes.empty())
+    return {getElementBits(getStorageElementType(storage.getType())) / 8,
+            "a single element is copied"};
+  LinearForm last = getLinearForm(offsets.back());
+  if (auto tensor = dyn_cast<TypedValue<MemRefType>>(storage))
+    return getTensorAccessWidth(tensor, last, sizes.back(), integers, op);
+  if (cast<BufferType>(storage.getType()).isShared())
+    return getSharedAccessWidth(storage, last, sizes.back(), integers);
+  return {16, ""};
+}
+
+LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
+                                     IntegerAnalysis &integers) {
+  if (op.getChoiceAttr())
+    return success();
+  Value source = op.getSource(), dest = op.getDest();
+  auto sourceBuffer = dyn_cast<BufferType>(source.getType());
+  auto destBuffer = dyn_cast<BufferType>(dest.getType());
+  for (BufferType buffer : {sourceBuffer, destBuffer})
+    if (buffer && buffer.getSpace() == MemorySpace::Tmem)
+      return op.emitError("copy: tensor memory is not supported on ")
+             << target.getArch();
+
+  Type sourceType = getStorageElementType(source.getType());
+  Type destType = getStorageElementType(dest.getType());
+  AccessWidth from = getSideWidth(op, source, op.getSourceOffsets(),
+                                  op.getSourceSizes(), integers);
+  AccessWidth to =
+      getSideWidth(op, dest, op.getDestOffsets(), op.getDestSizes(), integers);
+  // Converting copies move equally many elements on both sides.
+  int64_t sourceBytes = getElementBits(sourceType) / 8;
+  int64_t destBytes = getElementBits(destType) / 8;
+  int64_t elements = std::max<int64_t>(
+      1, std::min(from.bytes / sourceBytes, to.bytes / destBytes));
+  const AccessWidth &narrow =
+      from.bytes / sourceBytes <= to.bytes / destBytes ? from : to;
+  // Rows of both sides have to be the same run of elements.
+  if (op.getSourceSizes().empty() || op.getDestSizes().empty() ||
+      op.getSourceSizes().back() != op.getDestSizes().back())
+    elements = 1;
+  int64_t bytes = elements * std::max(sourceBytes, destBytes);
+
+  Builder builder(op.getContext());
+  auto choose = [&](Path path, std::string reason, int64_t width) {
+    DictionaryAttr arguments = builder.getDictionaryAttr(
+        builder.getNamedAttr("bytes", builder.getI64IntegerAttr(width)));
+    op.setChoiceAttr(
+        ChoiceAttr::get(op.getContext(), path, reason, arguments));
+    return success();
+  };
+
+  bool toShared = !sourceBuffer && destBuffer && destBuffer.isShared();
+  if (!toShared) {
+    std::string reason = llvm::formatv("per-thread accesses of {0} bytes", bytes);
+    if (!narrow.reason.empty() && bytes < 16)
+      reason += ": " + narrow.reason;
+    return choose(Path::Simt, reason, bytes);
+  }
+  auto demote = [&](const Twine &why) {
+    return choose(Path::Simt,
+                  llvm::formatv("loads and stores of {0} bytes: {1}", bytes,
+                                why.str()),
+                  bytes);
+  };
+  if (sourceType != destType)
+    return demote("cp.async cannot convert " + getTypeName(sourceType) +
+                  " to " + getTypeName(destType));
+  if (op.getPrefer() == Path::Simt)
+    return demote("asked for by the user");
+  if (OptionsAttr::of(op).getFlag("disable_async_copy", false))
+    return demote("asynchronous copies are disabled by disable_async_copy");
+  if (TypedAttr safe = op.getSafeAttr()) {
+    auto integer = dyn_cast<IntegerAttr>(safe);
+    auto real = dyn_cast<FloatAttr>(safe);
+    bool zero = (integer && integer.getValue().isZero()) ||
+                (real && real.getValue().isPosZero());
+    if (!zero && op.getBounds() != Bounds::Full)
+      return demote("cp.async fills with zero, not with the safe value");
+  }
+  if (bytes < 4)
+    return demote("cp.async moves at least 4 bytes; " + narrow.reason);
+  std::string reason =
+      llvm::formatv("cp.async of {0} bytes on {1}", bytes, target.getArch());
+  if (bytes < 16)
+    reason += "; " + narrow.reason;
+  if (target.getComputeCapability() >= 90)
+    reason += "; TMA is not generated in this version";
+  return choose(Path::CpAsync, reason, bytes);
+}

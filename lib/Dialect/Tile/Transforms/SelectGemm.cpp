@@ -1,0 +1,225 @@
+//===- SelectGemm.cpp - Choosing the instruction of a gemm ------*- C++ -*-===//
+//
+// Sources of the instruction table: PTX ISA, "Warp-level matrix instructions:
+// mma" (types, shapes, and the targets and PTX versions they need).
+//
+//===----------------------------------------------------------------------===//
+#include "InstructionSelection.h"
+
+#include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+namespace layout = ::tilemlir::layout;
+
+std::string mlir::tile::getTypeName(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type;
+  return text;
+}
+
+namespace {
+/// What mma.sync needs for a pair of operand types and an accumulator.
+struct MmaRule {
+  /// Empty when there is an instruction.
+  std::string refusal;
+  int64_t minCapability = 80;
+  /// PTX version of the half-depth form; 0 if there is none.
+  int64_t halfDepthPTX = 70;
+};
+} // namespace
+
+static bool isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
+static MmaRule getMmaRule(GemmOp op) {
+  Type a = op.getA().getType().getElementType();
+  Type b = op.getB().getType().getElementType();
+  Type c = op.getC().getType().getElementType();
+  MmaRule rule;
+  auto refuse = [&](const Twine &allowed) {
+    rule.refusal = ("mma.sync has no " + getTypeName(a) + " x " +
+                    getTypeName(b) + " -> " + getTypeName(c) + ", only " +
+                    allowed)
+                       .str();
+    return rule;
+  };
+  if (a.isF16() && b.isF16())
+    return c.isF32() || c.isF16() ? rule
+                                  : refuse("accumulators f16 and f32");
+  if (a.isBF16() && b.isBF16())
+    return c.isF32() ? rule : refuse("the accumulator f32");
+  if (a.isF32() && b.isF32()) {
+    if (op.getPrecision() == Precision::IEEE) {
+      rule.refusal = "precision ieee asks for f32 multiplications, which tensor "
+                     "cores do not have";
+      return rule;
+    }
+    return c.isF32() ? rule : refuse("the accumulator f32 for tf32");
+  }
+  if (isFloat8(a) && isFloat8(b)) {
+    rule.minCapability = 89;
+    rule.halfDepthPTX = 87;
+    return c.isF32() ? rule : refuse("the accumulator f32 for 8-bit floats");
+  }
+  if (a.isInteger(8) && b.isInteger(8))
+    return c.isInteger(32) ? rule : refuse("the accumulator i32");
+  rule.refusal = "mma.sync does not multiply " + getTypeName(a) + " by " +
+                 getTypeName(b);
+  return rule;
+}
+
+/// Does the accumulator, directly or through element loops and copies of the
+/// same kernel, become operand A of another gemm from registers?
+static bool feedsRegisterOperand(GemmOp op) {
+  AllocOp c = getAllocation(op.getC());
+  if (!c)
+    return false;
+  auto touches = [](Value handle, auto callback) {
+    SmallVector<Value> worklist{handle};
+    while (!worklist.empty())
+      for (Operation *user : worklist.pop_back_val().getUsers()) {
+        if (isa<SubviewOp, ReshapeOp, BitcastOp>(user))
+          worklist.push_back(user->getResult(0));
+        callback(user);
+      }
+  };
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<AllocOp> queue{c};
+  seen.insert(c);
+  while (!queue.empty()) {
+    AllocOp alloc = queue.pop_back_val();
+    bool found = false;
+    auto enqueue = [&](Value value) {
+      AllocOp next = getAllocation(value);
+      if (next && next.getType().isFragment() && seen.insert(next).second &&
+          next.getType().getRank() >= 2)
+        queue.push_back(next);
+    };
+    touches(alloc.getResult(), [&](Operation *user) {
+      if (auto gemm = dyn_cast<GemmOp>(user)) {
+        if (gemm != op && getAllocation(gemm.getA()) == alloc &&
+            alloc.getType().isFragment())
+          found = true;
+      } else if (auto copy = dyn_cast<CopyOp>(user)) {
+        if (getAllocation(copy.getSource()) == alloc)
+          enqueue(copy.getDest());
+      } else if (auto load = dyn_cast<LoadOp>(user)) {
+        if (auto loop = load->getParentOfType<ParallelOp>())
+          loop.walk([&](StoreOp store) { enqueue(store.getDest()); });
+      }
+    });
+    if (found)
+      return true;
+  }
+  return false;
+}
+
+static LogicalResult verifySpaces(GemmOp op) {
+  auto check = [&](StringRef operand, Value value,
+                   bool accumulator) -> LogicalResult {
+    auto type = cast<BufferType>(value.getType());
+    if (type.isShared() || type.isFragment())
+      return success();
+    return op.emitError("gemm: ")
+           << operand << " (" << getUserName(value) << ") is in "
+           << stringifyMemorySpace(type.getSpace()) << " storage, "
+           << (accumulator ? "an accumulator" : "an operand")
+           << " must be in shared memory or a fragment";
+  };
+  return success(succeeded(check("A", op.getA(), false)) &&
+                 succeeded(check("B", op.getB(), false)) &&
+                 succeeded(check("C", op.getC(), true)));
+}
+
+LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
+  if (op.getChoiceAttr())
+    return success();
+  if (failed(verifySpaces(op)))
+    return failure();
+  MLIRContext *context = op.getContext();
+  Type a = op.getA().getType().getElementType();
+  Type b = op.getB().getType().getElementType();
+  Type c = op.getC().getType().getElementType();
+  auto chooseFma = [&](const Twine &reason) {
+    std::string text = reason.str();
+    op.setChoiceAttr(ChoiceAttr::get(
+        context, Path::Fma,
+        "one multiply-add per thread and element: " + text, {}));
+    return success();
+  };
+
+  int64_t threads = getKernel(op).getThreads();
+  if (threads % layout::kWarpSize != 0)
+    return chooseFma(llvm::formatv(
+        "{0} threads are no whole warps, which mma.sync needs", threads));
+  MmaRule rule = getMmaRule(op);
+  if (!rule.refusal.empty())
+    return chooseFma(rule.refusal);
+  if (target.getComputeCapability() < rule.minCapability)
+    return chooseFma(llvm::formatv(
+        "mma.sync with {0} operands needs sm_{1}, the target is {2}",
+        getTypeName(a), rule.minCapability, target.getArch()));
+
+  int64_t m = op.getM(), n = op.getN(), k = op.getK();
+  int64_t bits = op.getA().getType().getElementBits();
+  int64_t fullK = layout::mmaAtomK(bits);
+  bool hasHalf =
+      rule.halfDepthPTX && target.getPTXVersion() >= rule.halfDepthPTX;
+  int64_t smallestK = hasHalf ? fullK / 2 : fullK;
+  if (k % smallestK != 0)
+    return chooseFma(llvm::formatv(
+        "K = {0} is no multiple of {1}, the smallest K of mma.sync for {2}", k,
+        smallestK, getTypeName(a)));
+  MmaSyncChoice choice;
+  choice.k = k % fullK == 0 ? fullK : fullK / 2;
+
+  layout::WarpPolicy policy = layout::WarpPolicy::Square;
+  std::string policyReason;
+  if (op.getPolicy() == WarpPolicy::FullRow)
+    policy = layout::WarpPolicy::FullRow;
+  else if (op.getPolicy() == WarpPolicy::FullCol)
+    policy = layout::WarpPolicy::FullCol;
+  else if (feedsRegisterOperand(op)) {
+    policy = layout::WarpPolicy::FullRow;
+    policyReason = "; warps along M because the result becomes operand A of "
+                   "another gemm from registers";
+  } else if (op.getA().getType().isFragment()) {
+    policy = layout::WarpPolicy::FullRow;
+    policyReason = "; warps along M because A is in registers";
+  }
+  layout::Result<layout::WarpGrid> grid =
+      layout::partitionWarps(m, n, threads / layout::kWarpSize, policy,
+                             choice.m, choice.n);
+  if (!grid)
+    return chooseFma("mma.sync m16n8 does not fit: " + grid.error());
+  choice.grid = *grid;
+
+  std::string instruction =
+      llvm::formatv("mma.sync.m16n8k{0} {1} x {2} -> {3}", choice.k,
+                    a.isF32() ? "tf32" : getTypeName(a),
+                    b.isF32() ? "tf32" : getTypeName(b), getTypeName(c));
+  std::string reason = instruction + " on " + target.getArch().str();
+  if (a.isF32())
+    reason += "; f32 operands are rounded to tf32";
+  if (target.getComputeCapability() >= 90) {
+    if (!target.hasArchSpecificFeatures())
+      reason += "; wgmma needs the arch-specific target (sm_90a)";
+    else
+      reason += "; warp-group instructions are not generated in this version";
+  }
+  reason += policyReason;
+  if (choice.grid.replicas > 1)
+    reason += llvm::formatv("; {0} of {1} warps repeat the work of others",
+                            choice.grid.numWarps() -
+                                choice.grid.warpsM * choice.grid.warpsN,
+                            choice.grid.numWarps());
+  op.setChoiceAttr(ChoiceAttr::get(context, Path::MmaSync, reason,
+                                   getMmaSyncArguments(context, choice)));
+  return success();
+}
