@@ -88,8 +88,8 @@ static bool isInside(const std::vector<int64_t> &coordinate,
 }
 
 /// Tries to write the source lanes as a sum over the bits of the lane id.
-static void fitLinearLanes(ShuffleStep &step,
-                           const std::vector<int> &lanesUsed) {
+static void fitLinearLanes(ShuffleStep &step, const std::vector<int> &lanesUsed,
+                           int laneCount) {
   auto contains = [&](int lane) {
     return std::find(lanesUsed.begin(), lanesUsed.end(), lane) !=
            lanesUsed.end();
@@ -110,13 +110,12 @@ static void fitLinearLanes(ShuffleStep &step,
   };
   const int first = lanesUsed.front();
   step.laneBase = step.sourceLane[first] - evaluate(first);
-  std::array<int, 32> lanes = {};
-  for (int lane = 0; lane < 32; ++lane) {
+  std::array<int, 32> lanes = step.sourceLane;
+  for (int lane = 0; lane < laneCount; ++lane) {
     lanes[lane] = evaluate(lane);
-    const bool used = contains(lane);
     // Lanes whose result is not needed may read any existing lane.
-    if (lanes[lane] < 0 || lanes[lane] > 31 ||
-        (used && lanes[lane] != step.sourceLane[lane])) {
+    if (lanes[lane] < 0 || lanes[lane] >= laneCount ||
+        (contains(lane) && lanes[lane] != step.sourceLane[lane])) {
       step.laneBase = 0;
       step.laneBits = {};
       return;
@@ -128,7 +127,7 @@ static void fitLinearLanes(ShuffleStep &step,
 
 /// Groups the lanes of one destination register by source register.
 static std::vector<ShuffleStep>
-makeSteps(const std::array<LaneSource, 32> &sources) {
+makeSteps(const std::array<LaneSource, 32> &sources, int laneCount) {
   std::map<int64_t, std::vector<int>> lanesOf;
   for (int lane = 0; lane < 32; ++lane)
     if (sources[lane].lane >= 0)
@@ -147,7 +146,7 @@ makeSteps(const std::array<LaneSource, 32> &sources) {
       step.sourceLane[lane] = sources[lane].lane;
       step.isLocal &= sources[lane].lane == lane;
     }
-    fitLinearLanes(step, lanes);
+    fitLinearLanes(step, lanes, laneCount);
     if (!steps.empty())
       laterLanes |= step.laneMask;
     steps.push_back(step);
@@ -166,6 +165,7 @@ planShuffles(const FragmentLayout &from, const FragmentLayout &to,
   const int64_t threads = to.numThreads();
   if (threads > kWarpSize && threads % kWarpSize != 0)
     return Error{std::to_string(threads) + " threads are not whole warps"};
+  const int laneCount = static_cast<int>(std::min(threads, kWarpSize));
   const ElementFinder finder(from);
   std::vector<std::vector<int64_t>> threadOffsets;
   for (int64_t thread = 0; thread < threads; ++thread)
@@ -198,7 +198,7 @@ planShuffles(const FragmentLayout &from, const FragmentLayout &to,
                      " differs between warps"};
       known = source;
     }
-    shuffles.push_back(makeSteps(sources));
+    shuffles.push_back(makeSteps(sources, laneCount));
     for (const ShuffleStep &step : shuffles.back())
       count += step.isLocal ? 0 : 1;
     if (count > maxShuffles)
@@ -326,7 +326,7 @@ tilemlir::layout::planSharedConversion(const FragmentLayout &from,
                  " bits through shared memory; pack them into bytes first"};
 
   // A few accesses of a warp show the conflicts; the pattern repeats.
-  constexpr int64_t kSampledAccesses = 16;
+  constexpr int64_t kSampledAccesses = 8;
   constexpr int64_t kAllAccesses = int64_t(1) << 40;
   std::optional<SharedConversion> best;
   int64_t bestCost = 0;

@@ -70,14 +70,24 @@ groupDims(const std::vector<int64_t> &oldShape,
   return groups;
 }
 
+/// The slowest dim of [begin, end) that is not a unit dim; `begin` if all are.
+static int slowestDim(const std::vector<int64_t> &shape, int begin, int end) {
+  for (int dim = begin; dim < end; ++dim)
+    if (shape[dim] > 1)
+      return dim;
+  return begin;
+}
+
 /// Rewrites a mode of linear stride `stride` into modes of the dims of `group`.
 static bool splitOverDims(const ReshapeGroup &group,
                           const std::vector<int64_t> &newShape, int64_t extent,
                           int64_t stride, std::vector<Mode> &result) {
   int64_t dimStride = 1;
-  for (int dim = group.newEnd - 1; dim >= group.newBegin; --dim) {
+  const int slowestOfGroup =
+      slowestDim(newShape, group.newBegin, group.newEnd);
+  for (int dim = group.newEnd - 1; dim >= slowestOfGroup; --dim) {
     const int64_t dimEnd = dimStride * newShape[dim];
-    const bool slowest = dim == group.newBegin;
+    const bool slowest = dim == slowestOfGroup;
     if (stride < dimEnd || slowest) {
       if (stride % dimStride != 0)
         return false;
@@ -146,7 +156,9 @@ FragmentLayout::reshape(const std::vector<int64_t> &newShape) const {
       const ReshapeGroup &group = groups[groupOf[mode.dim]];
       const bool passesThrough = group.oldEnd - group.oldBegin == 1 &&
                                  group.newEnd - group.newBegin == 1;
-      if (!passesThrough && mode.dim != group.oldBegin && isPadded[mode.dim])
+      if (!passesThrough && isPadded[mode.dim] &&
+          mode.dim !=
+              slowestDim(shapeOfTile, group.oldBegin, group.oldEnd))
         return Error{"cannot reshape " + shapeText(shapeOfTile) + " to " +
                      shapeText(newShape) + ": dim " +
                      std::to_string(mode.dim) + " has padding"};

@@ -36,7 +36,7 @@ struct ShuffleStep {
   /// True if each lane of `laneMask` reads itself: a select, no shuffle.
   bool isLocal = false;
   /// If set, sourceLane[l] == laneBase + sum of laneBits[i] over the set bits i
-  /// of l for all lanes: an address computation instead of a table.
+  /// of l for all existing lanes: an address computation instead of a table.
   bool laneIsLinear = false;
   int laneBase = 0;
   std::array<int, 5> laneBits = {};

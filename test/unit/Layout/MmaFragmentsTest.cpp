@@ -1,0 +1,234 @@
+//===- MmaFragmentsTest.cpp - Fragments against the PTX ISA ---------------===//
+//
+// The expected coordinates are written as the PTX ISA gives them, per element
+// number i of a lane, independently of the library's mode lists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomLayouts.h"
+#include "tilemlir/Layout/FragmentAccess.h"
+#include "tilemlir/Layout/MmaFragments.h"
+
+using namespace oracle;
+using namespace tilemlir::layout;
+
+using Position = std::pair<int64_t, int64_t>; // (row, column)
+
+/// Accumulator of m16n8: c0, c1 in row groupID, c2, c3 in row groupID + 8.
+static Position accumulatorElement(int64_t lane, int64_t i) {
+  const int64_t group = lane >> 2, inGroup = lane % 4;
+  return {i < 2 ? group : group + 8, inGroup * 2 + (i & 1)};
+}
+
+/// A of m16n8k*: as listed for each type and k.
+static Position operandA(int64_t bits, int64_t k, int64_t lane, int64_t i) {
+  const int64_t group = lane >> 2, inGroup = lane % 4;
+  if (bits == 16 && k == 16)
+    return {(i >= 0 && i < 2) || (i >= 4 && i < 6) ? group : group + 8,
+            inGroup * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+  if (bits == 16 && k == 8)
+    return {i < 2 ? group : group + 8, inGroup * 2 + (i & 1)};
+  if (bits == 8 && k == 32)
+    return {(i >= 0 && i < 4) || (i >= 8 && i < 12) ? group : group + 8,
+            inGroup * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
+  if (bits == 8 && k == 16)
+    return {i < 4 ? group : group + 8, inGroup * 4 + (i & 3)};
+  if (bits == 32 && k == 8)
+    return {i == 0 || i == 2 ? group : group + 8,
+            i == 0 || i == 1 ? inGroup : inGroup + 4};
+  // tf32, k = 4.
+  return {i == 0 ? group : group + 8, inGroup};
+}
+
+/// B of m16n8k*: (k, n).
+static Position operandB(int64_t bits, int64_t k, int64_t lane, int64_t i) {
+  const int64_t group = lane >> 2, inGroup = lane % 4;
+  if (bits == 16 && k == 16)
+    return {inGroup * 2 + (i & 1) + (i >= 2 ? 8 : 0), group};
+  if (bits == 16 && k == 8)
+    return {inGroup * 2 + i, group};
+  if (bits == 8 && k == 32)
+    return {inGroup * 4 + (i & 3) + (i >= 4 ? 16 : 0), group};
+  if (bits == 8 && k == 16)
+    return {inGroup * 4 + i, group};
+  if (bits == 32 && k == 8)
+    return {i == 0 ? inGroup : inGroup + 4, group};
+  return {inGroup, group};
+}
+
+struct InstructionShape {
+  int64_t bits, k;
+};
+static const InstructionShape kShapes[] = {{16, 16}, {16, 8}, {8, 32},
+                                           {8, 16},  {32, 8}, {32, 4}};
+
+/// Expects element `i` of atom (outer, inner) of `thread` at `expected`.
+static void checkElement(const MmaFragment &fragment, int64_t thread,
+                         int64_t outer, int64_t inner, int64_t i,
+                         Position expected) {
+  const int64_t r = fragment.firstRegister(outer, inner) + i;
+  CHECK_EQ(fragment.layout.coordinates(thread, r),
+           (Coordinate{expected.first, expected.second}));
+}
+
+TEST(mmaFragmentsFollowThePtxIsa) {
+  for (int64_t n : {8, 24, 40, 48, 56, 72, 88, 96, 128, 192})
+    for (int64_t m : {16, 48, 64, 128})
+      for (int64_t warps : {1, 2, 3, 4, 6, 8})
+        for (WarpPolicy policy : {WarpPolicy::Square, WarpPolicy::FullRow,
+                                  WarpPolicy::FullCol}) {
+          const WarpGrid grid = *partitionWarps(m, n, warps, policy);
+          const int64_t rows = m / grid.warpsM, columns = n / grid.warpsN;
+          auto accumulator = mmaAccumulator(m, n, grid);
+          REQUIRE(accumulator);
+          CHECK_EQ(accumulator->layout.numThreads(), 32 * warps);
+          CHECK_EQ(accumulator->layout.numReplicas(), grid.replicas);
+          CHECK(!accumulator->layout.hasPadding());
+          CHECK_EQ(accumulator->outerAtoms, rows / 16);
+          CHECK_EQ(accumulator->innerAtoms, columns / 8);
+          const InstructionShape shape = kShapes[check::random(0, 5)];
+          const int64_t k = shape.k * check::random(1, 4);
+          auto a = mmaOperandA(m, k, shape.bits, shape.k, grid);
+          auto at = mmaOperandA(m, k, shape.bits, shape.k, grid, true);
+          auto b = mmaOperandB(k, n, shape.bits, shape.k, grid);
+          auto bt = mmaOperandB(k, n, shape.bits, shape.k, grid, true);
+          REQUIRE(a && b && at && bt);
+          for (int64_t thread = 0; thread < 32 * warps; thread += 5) {
+            const int64_t lane = thread % 32, warp = thread / 32;
+            const int64_t row0 = warp % grid.warpsM * rows;
+            const int64_t column0 =
+                warp / grid.warpsM % grid.warpsN * columns;
+            for (int64_t im = 0; im < rows / 16; ++im)
+              for (int64_t in = 0; in < columns / 8; ++in)
+                for (int64_t i = 0; i < 4; ++i) {
+                  Position p = accumulatorElement(lane, i);
+                  checkElement(*accumulator, thread, im, in, i,
+                               {row0 + 16 * im + p.first,
+                                column0 + 8 * in + p.second});
+                }
+            for (int64_t ik = 0; ik < k / shape.k; ++ik) {
+              for (int64_t im = 0; im < rows / 16; ++im)
+                for (int64_t i = 0; i < a->registersPerAtom; ++i) {
+                  Position p = operandA(shape.bits, shape.k, lane, i);
+                  p = {row0 + 16 * im + p.first, shape.k * ik + p.second};
+                  checkElement(*a, thread, im, ik, i, p);
+                  checkElement(*at, thread, im, ik, i, {p.second, p.first});
+                }
+              for (int64_t in = 0; in < columns / 8; ++in)
+                for (int64_t i = 0; i < b->registersPerAtom; ++i) {
+                  Position p = operandB(shape.bits, shape.k, lane, i);
+                  p = {shape.k * ik + p.first, column0 + 8 * in + p.second};
+                  checkElement(*b, thread, in, ik, i, p);
+                  checkElement(*bt, thread, in, ik, i, {p.second, p.first});
+                }
+            }
+          }
+          const int64_t perLane = 16 * shape.k / 32;
+          CHECK_EQ(a->registersPerAtom, perLane);
+          CHECK_EQ(b->registersPerAtom, perLane / 2);
+          CHECK_EQ(a->layout.numReplicas(), grid.warpsN * grid.replicas);
+          CHECK_EQ(b->layout.numReplicas(), grid.warpsM * grid.replicas);
+        }
+}
+
+TEST(wgmmaFragmentsFollowThePtxIsa) {
+  for (int64_t n : {8, 24, 72, 96, 176, 192, 256, 512})
+    for (int64_t m : {64, 128, 192, 256})
+      for (const WarpGrid &groups :
+           {WarpGrid{1, 1, 1}, WarpGrid{2, 1, 1}, WarpGrid{1, 2, 1},
+            WarpGrid{3, 1, 1}, WarpGrid{1, 1, 2}}) {
+        auto accumulator = wgmmaAccumulator(m, n, groups);
+        const bool fits = m % (64 * groups.warpsM) == 0 &&
+                          n % (8 * groups.warpsN) == 0 &&
+                          n / groups.warpsN <= 256;
+        CHECK_EQ(static_cast<bool>(accumulator), fits);
+        if (!fits)
+          continue;
+        const int64_t rows = m / groups.warpsM, columns = n / groups.warpsN;
+        CHECK_EQ(accumulator->registersPerAtom, columns / 2);
+        const int64_t threads = 128 * groups.numWarps();
+        CHECK_EQ(accumulator->layout.numThreads(), threads);
+        for (int64_t thread = 0; thread < threads; thread += 3) {
+          const int64_t group = thread / 128, warp = thread / 32 % 4,
+                        lane = thread % 32;
+          const int64_t row0 = group % groups.warpsM * rows;
+          const int64_t column0 =
+              group / groups.warpsM % groups.warpsN * columns;
+          for (int64_t im = 0; im < rows / 64; ++im)
+            for (int64_t d = 0; d < columns / 2; ++d) {
+              const int64_t h = d / 2 % 2, j = d / 4, e = d % 2;
+              checkElement(*accumulator, thread, im, 0, d,
+                           {row0 + 64 * im + 16 * warp + lane / 4 + 8 * h,
+                            column0 + 8 * j + 2 * (lane % 4) + e});
+            }
+        }
+      }
+  for (int64_t bits : {8, 16, 32}) {
+    const int64_t atomK = mmaAtomK(bits);
+    auto a = wgmmaOperandA(128, 3 * atomK, bits, WarpGrid{2, 2, 1});
+    REQUIRE(a);
+    for (int64_t thread = 0; thread < 512; thread += 7) {
+      const int64_t warp = thread / 32 % 4, group = thread / 128;
+      for (int64_t ik = 0; ik < 3; ++ik)
+        for (int64_t i = 0; i < a->registersPerAtom; ++i) {
+          // A warp's share of m64 has the pattern of the m16 operand.
+          Position p = operandA(bits, atomK, thread % 32, i);
+          checkElement(*a, thread, 0, ik, i,
+                       {64 * (group % 2) + 16 * warp + p.first,
+                        atomK * ik + p.second});
+        }
+    }
+  }
+}
+
+TEST(accumulatorsFeed16BitOperandsWithoutMovement) {
+  // The second product of attention: P = S of the first, 16-bit.
+  auto s = mmaAccumulator(64, 96, WarpGrid{4, 1, 1});
+  auto p = mmaOperandA(64, 96, 16, 16, WarpGrid{4, 1, 1});
+  REQUIRE(s && p);
+  CHECK(s->layout.isSameMap(p->layout));
+  CHECK_EQ(s->layout.str(), p->layout.str());
+  auto ws = wgmmaAccumulator(128, 176, WarpGrid{2, 1, 1});
+  auto wp = wgmmaOperandA(128, 176, 16, WarpGrid{2, 1, 1});
+  REQUIRE(ws && wp);
+  auto table = ws->layout.registerPermutation(wp->layout);
+  REQUIRE(table.has_value());
+  for (size_t r = 0; r < table->size(); ++r)
+    CHECK_EQ((*table)[r], static_cast<int64_t>(r));
+  // 8-bit operands pack four columns: data must move.
+  auto p8 = mmaOperandA(64, 96, 8, 32, WarpGrid{4, 1, 1});
+  REQUIRE(p8);
+  CHECK(!s->layout.registerPermutation(p8->layout));
+}
+
+TEST(rowStatisticsServeTheRows) {
+  for (const WarpGrid &grid : {WarpGrid{4, 1, 1}, WarpGrid{2, 2, 1}}) {
+    auto tile = mmaAccumulator(64, 48, grid);
+    REQUIRE(tile);
+    auto rows = rowStatistics(tile->layout);
+    REQUIRE(rows);
+    auto access = projectedAccess(tile->layout, *rows,
+                                  {AccessIndex::iteration(0)});
+    REQUIRE(access);
+    for (int64_t r = 0; r < tile->layout.numRegisters(); ++r)
+      CHECK_EQ(rows->registerOffset(access->operandRegister[r])[0],
+               tile->layout.registerOffset(r)[0]);
+    CHECK(!rowStatistics(*rows));
+  }
+}
+
+TEST(fragmentErrorsNameTheSizes) {
+  CHECK_EQ(mmaAccumulator(64, 24, WarpGrid{1, 2, 1}).error(),
+           "N = 24 is not a multiple of 8 for each of 2 warps along N");
+  CHECK_EQ(mmaAccumulator(40, 24, WarpGrid{1, 1, 1}).error(),
+           "M = 40 is not a multiple of 16 for each of 1 warps along M");
+  CHECK_EQ(mmaOperandA(64, 24, 16, 16, WarpGrid{}).error(),
+           "K = 24 is not a multiple of 16");
+  CHECK_EQ(mmaOperandA(64, 64, 16, 32, WarpGrid{}).error(),
+           "instructions on 16-bit elements have k = 8 or 16, not 32");
+  CHECK_EQ(mmaOperandB(64, 64, 64, 8, WarpGrid{}).error(),
+           "matrix operands have elements of 8, 16 or 32 bits, not 64");
+  CHECK_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
+           "N = 512 gives each of 1 warp groups 512 columns, at most 256 are "
+           "possible");
+}
