@@ -297,8 +297,8 @@ bool FragmentLayout::isSameMap(const FragmentLayout &other) const {
     return false;
   if (canonical() == other.canonical())
     return true;
-  // Canonical forms can differ for the same map only in where padding is; decide
-  // these rare cases by enumeration, which stops at the first difference.
+  // Do not rely on the canonical form for the negative answer: enumerate, and stop
+  // at the first difference.
   std::vector<std::vector<int64_t>> ours, theirs;
   for (int64_t r = 0; r < registerCount; ++r) {
     ours.push_back(registerOffset(r));
@@ -327,36 +327,66 @@ bool FragmentLayout::isSameMap(const FragmentLayout &other) const {
   return true;
 }
 
-static void coalesce(std::vector<Mode> &modes) {
+/// Stands for the dim of a mode that reaches only padding, along whichever dim.
+static constexpr int kOnlyPadding = -2;
+
+/// Drops extent-1 modes and merges neighbours that continue each other.
+static std::vector<Mode> coalesce(const std::vector<Mode> &modes) {
   std::vector<Mode> merged;
   for (const Mode &mode : modes) {
     if (mode.extent == 1)
       continue;
     if (!merged.empty() && merged.back().dim == mode.dim &&
-        (mode.isReplica() ||
+        (mode.dim < 0 ||
          merged.back().stride * merged.back().extent == mode.stride))
       merged.back().extent *= mode.extent;
     else
       merged.push_back(mode);
   }
-  modes = std::move(merged);
+  return merged;
 }
 
+// Where the last digit of a dim ends and padding begins is a matter of notation:
+// 12@0*1 and 6@0*1, 2 idle say the same of a dim of extent 5. The canonical form
+// makes the digit as short as the shape allows and says the rest along dim 0.
 FragmentLayout FragmentLayout::canonical() const {
   FragmentLayout result = *this;
-  std::vector<int64_t> freeStride(rank(), 1);
-  for (int dim = 0; dim < rank(); ++dim)
-    for (const Digit &digit : coordinateDigits(*this, dim))
-      freeStride[dim] *= digit.extent;
+  std::vector<int64_t> reached(rank(), 1);
+  for (std::vector<Mode> *modes :
+       {&result.modesOfThread, &result.modesOfRegister}) {
+    for (Mode &mode : *modes)
+      if (reachesOnlyPadding(mode, shapeOfTile))
+        mode = Mode{mode.extent, kOnlyPadding, 0};
+    std::vector<Mode> split;
+    const std::vector<Mode> merged = coalesce(*modes);
+    for (size_t i = 0; i < merged.size(); ++i) {
+      Mode mode = merged[i];
+      if (mode.dim >= 0) {
+        const int64_t size = shapeOfTile[mode.dim];
+        if (mode.stride * mode.extent >= size) {
+          int64_t extent = mode.extent;
+          if (i + 1 < merged.size() && merged[i + 1].dim == kOnlyPadding)
+            extent *= merged[++i].extent;
+          mode.extent =
+              smallestDivisorAtLeast(extent, ceilDiv(size, mode.stride));
+          split.push_back(mode);
+          reached[mode.dim] *= mode.extent;
+          mode = Mode{extent / mode.extent, kOnlyPadding, 0};
+        } else {
+          reached[mode.dim] *= mode.extent;
+        }
+      }
+      split.push_back(mode);
+    }
+    *modes = coalesce(split);
+  }
   for (std::vector<Mode> *modes :
        {&result.modesOfThread, &result.modesOfRegister})
     for (Mode &mode : *modes)
-      if (reachesOnlyPadding(mode, shapeOfTile)) {
-        mode.stride = freeStride[mode.dim];
-        freeStride[mode.dim] *= mode.extent;
+      if (mode.dim == kOnlyPadding) {
+        mode = Mode{mode.extent, 0, reached[0]};
+        reached[0] *= mode.extent;
       }
-  coalesce(result.modesOfThread);
-  coalesce(result.modesOfRegister);
   return result;
 }
 

@@ -3,6 +3,8 @@
 #ifndef TILEMLIR_TEST_UNIT_UNITTEST_H
 #define TILEMLIR_TEST_UNIT_UNITTEST_H
 
+#include <cstdint>
+#include <random>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -20,6 +22,20 @@ std::vector<TestCase> &testCases();
 
 /// Records a failed expectation of the running test and prints it.
 void reportFailure(const char *file, int line, const std::string &message);
+
+/// What the running test works on at the moment, printed with a failure: the round of a loop, a random input.
+void setContext(std::string context);
+
+/// Random numbers, seeded anew before every test: by TILEMLIR_TEST_SEED, else by a constant.
+std::mt19937 &randomEngine();
+
+/// A uniform random integer in [low, high].
+inline int64_t random(int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(randomEngine());
+}
+
+/// True in `percent` of 100 cases.
+inline bool chance(int percent) { return random(1, 100) <= percent; }
 
 struct Registrar {
   Registrar(const char *name, void (*body)()) {
@@ -73,6 +89,15 @@ void expectEqual(const char *file, int line, const char *textA,
   } while (false)
 
 #define EXPECT_FALSE(condition) EXPECT_TRUE(!(condition))
+
+/// Records a failure and leaves the test: for what the rest of the test relies on.
+#define REQUIRE(condition)                                                     \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      ::tilemlir::unittest::reportFailure(__FILE__, __LINE__, #condition);     \
+      return;                                                                  \
+    }                                                                          \
+  } while (false)
 
 #define EXPECT_EQ(a, b)                                                        \
   ::tilemlir::unittest::expectEqual(__FILE__, __LINE__, #a, #b, a, b)

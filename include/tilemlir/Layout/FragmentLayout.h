@@ -167,9 +167,10 @@ public:
   /// compared, only which elements a thread holds and which threads are primary.
   bool isSameMap(const FragmentLayout &other) const;
 
-  /// Canonical form: extent-1 modes dropped, adjacent modes that continue each
-  /// other merged, modes that only reach padding given the next free stride.
-  /// Same map, same number of threads and registers.
+  /// Canonical form, the same for all layouts of one map: extent-1 modes dropped,
+  /// adjacent modes that continue each other merged, digits no longer than the
+  /// shape needs, modes that only reach padding written along dim 0 with the next
+  /// free stride. Same map, same number of threads and registers.
   FragmentLayout canonical() const;
 
   /// If every thread holds the same elements in both layouts: the table with

@@ -13,25 +13,25 @@ using namespace tilemlir::layout;
 TEST(blockedLayoutsCoverTheTile) {
   for (int round = 0; round < 1500; ++round) {
     std::vector<int64_t> shape = randomShape(16384);
-    if (check::chance(20))
-      shape = {check::random(1, 300)};
-    const int64_t threads = 32 * check::random(1, 12);
-    const int64_t vector = int64_t(1) << check::random(0, 4);
+    if (unittest::chance(20))
+      shape = {unittest::random(1, 300)};
+    const int64_t threads = 32 * unittest::random(1, 12);
+    const int64_t vector = int64_t(1) << unittest::random(0, 4);
     std::vector<int> order(shape.size());
     std::iota(order.begin(), order.end(), 0);
     shuffle(order);
     auto layout = blocked(shape, threads, vector, order);
     REQUIRE(layout);
-    check::setContext(layout->str());
+    unittest::setContext(layout->str());
     const int64_t length = std::gcd(vector, shape[order[0]]);
-    CHECK_EQ(layout->numThreads(), threads);
-    CHECK(layout->isBijectiveModuloReplicas());
-    CHECK(layout->contiguousElements(order[0]) % length == 0);
+    EXPECT_EQ(layout->numThreads(), threads);
+    EXPECT_TRUE(layout->isBijectiveModuloReplicas());
+    EXPECT_TRUE(layout->contiguousElements(order[0]) % length == 0);
     // No thread holds more vectors than an even split with all dims rounded up
     // to the threads would give; in particular nothing degenerates to one thread.
     const int64_t vectors = product(shape) / length;
     const int64_t perThread = layout->numRegisters() / length;
-    CHECK(perThread <= std::max<int64_t>(4, 4 * ((vectors + threads - 1) / threads)));
+    EXPECT_TRUE(perThread <= std::max<int64_t>(4, 4 * ((vectors + threads - 1) / threads)));
   }
 }
 
@@ -56,14 +56,14 @@ TEST(commonTilesHaveNoPaddingAndFullLines) {
        }) {
     auto layout = blocked(c.shape, c.threads, c.vector);
     REQUIRE(layout);
-    CHECK_EQ(layout->str(), c.expected);
+    EXPECT_EQ(layout->str(), c.expected);
   }
 }
 
 TEST(blockedColumnsFollowTheOrder) {
   auto layout = blocked({64, 128}, 128, 8, {0, 1});
   REQUIRE(layout);
-  CHECK_EQ(layout->str(),
+  EXPECT_EQ(layout->str(),
            "64x128 threads(8@0*8, 16@1*1) registers(8@0*1, 8@1*16)");
 }
 
@@ -72,28 +72,28 @@ TEST(oddRowsStayCoalesced) {
   auto layout = blocked({128, 40}, 128, 8);
   REQUIRE(layout);
   std::vector<int64_t> second = layout->coordinates(1, 0);
-  CHECK_EQ(second, (Coordinate{0, 8}));
+  EXPECT_EQ(second, (Coordinate{0, 8}));
 }
 
 TEST(scalarsAndErrors) {
   auto scalar = blocked({}, 64, 4);
   REQUIRE(scalar);
-  CHECK(scalar->isFullyReplicated());
-  CHECK(!blocked({4, 0}, 32, 1));
-  CHECK(!blocked({4}, 0, 1));
-  CHECK(!blocked({4}, 32, 0));
-  CHECK(!blocked({4, 4}, 32, 1, {0}));
-  CHECK(!blocked({4, 4}, 32, 1, {0, 0}));
+  EXPECT_TRUE(scalar->isFullyReplicated());
+  EXPECT_FALSE(blocked({4, 0}, 32, 1));
+  EXPECT_FALSE(blocked({4}, 0, 1));
+  EXPECT_FALSE(blocked({4}, 32, 0));
+  EXPECT_FALSE(blocked({4, 4}, 32, 1, {0}));
+  EXPECT_FALSE(blocked({4, 4}, 32, 1, {0, 0}));
 }
 
 TEST(fullyReplicatedHoldsEverything) {
   auto layout = fullyReplicated({3, 5}, 96);
   REQUIRE(layout);
-  CHECK(layout->isFullyReplicated());
-  CHECK_EQ(layout->str(), "3x5 threads(96@r) registers(5@1*1, 3@0*1)");
+  EXPECT_TRUE(layout->isFullyReplicated());
+  EXPECT_EQ(layout->str(), "3x5 threads(96@r) registers(5@1*1, 3@0*1)");
   for (int64_t r = 0; r < 15; ++r)
-    CHECK_EQ(layout->coordinates(95, r), (Coordinate{r / 5, r % 5}));
+    EXPECT_EQ(layout->coordinates(95, r), (Coordinate{r / 5, r % 5}));
   FragmentLayout any = randomLayout({3, 5}, 96);
-  CHECK(layout->contains(any));
-  CHECK(!fullyReplicated({0}, 32));
+  EXPECT_TRUE(layout->contains(any));
+  EXPECT_FALSE(fullyReplicated({0}, 32));
 }

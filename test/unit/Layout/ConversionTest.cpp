@@ -29,17 +29,17 @@ static void runConversion(const FragmentLayout &from, const FragmentLayout &to,
           const int64_t sourceThread = t - lane + step.sourceLane[lane];
           const bool selected = step.laneMask >> lane & 1;
           if (step.isLocal && selected)
-            CHECK_EQ(sourceThread, t);
+            EXPECT_EQ(sourceThread, t);
           if (step.laneIsLinear) {
             int sum = step.laneBase;
             for (int bit = 0; bit < 5; ++bit)
               if (lane >> bit & 1)
                 sum += step.laneBits[bit];
-            CHECK_EQ(sum, step.sourceLane[lane]);
+            EXPECT_EQ(sum, step.sourceLane[lane]);
           }
-          CHECK(step.sourceLane[lane] >= 0 && step.sourceLane[lane] < 32);
+          EXPECT_TRUE(step.sourceLane[lane] >= 0 && step.sourceLane[lane] < 32);
           if (selected || isFirst) {
-            CHECK(sourceThread < from.numThreads());
+            EXPECT_TRUE(sourceThread < from.numThreads());
             if (selected)
               value = source[sourceThread][step.sourceRegister];
           }
@@ -48,10 +48,10 @@ static void runConversion(const FragmentLayout &from, const FragmentLayout &to,
       } else {
         const int64_t s = conversion.sourceRegister[r];
         if (conversion.kind == ConversionKind::Identity)
-          CHECK_EQ(s, r);
+          EXPECT_EQ(s, r);
         value = s < 0 ? -2 : source[t][s];
       }
-      CHECK_EQ(value, target[t][r]);
+      EXPECT_EQ(value, target[t][r]);
     }
 }
 
@@ -69,11 +69,11 @@ static void runSharedConversion(const FragmentLayout &from,
     if (!inside(c, layout.shape()))
       return -1;
     const int64_t address = plan.scratch.byteOffset(c);
-    CHECK_EQ(address % (elements * elementBytes), 0);
+    EXPECT_EQ(address % (elements * elementBytes), 0);
     return address / elementBytes;
   };
-  CHECK_EQ(from.numRegisters() % plan.storeElements, 0);
-  CHECK_EQ(to.numRegisters() % plan.loadElements, 0);
+  EXPECT_EQ(from.numRegisters() % plan.storeElements, 0);
+  EXPECT_EQ(to.numRegisters() % plan.loadElements, 0);
   for (int64_t t = 0; t < from.numThreads(); ++t) {
     if (!from.isPrimary(t))
       continue;
@@ -81,7 +81,7 @@ static void runSharedConversion(const FragmentLayout &from,
       int64_t slot = access(from, t, r, plan.storeElements);
       for (int64_t i = 0; i < plan.storeElements; ++i) {
         if (slot < 0) {
-          CHECK_EQ(source[t][r + i], -1);
+          EXPECT_EQ(source[t][r + i], -1);
           continue;
         }
         memory[slot + i] = source[t][r + i];
@@ -95,14 +95,14 @@ static void runSharedConversion(const FragmentLayout &from,
       int64_t slot = access(to, t, r, plan.loadElements);
       for (int64_t i = 0; i < plan.loadElements; ++i) {
         if (slot < 0) {
-          CHECK_EQ(target[t][r + i], -1);
+          EXPECT_EQ(target[t][r + i], -1);
           continue;
         }
-        CHECK_EQ(memory[slot + i], target[t][r + i]);
+        EXPECT_EQ(memory[slot + i], target[t][r + i]);
         warpLocal &= writerWarp[slot + i] == t / 32;
       }
     }
-  CHECK_EQ(plan.warpLocal, warpLocal);
+  EXPECT_EQ(plan.warpLocal, warpLocal);
 }
 
 /// The table "register of `to` -> register of `from`" by enumeration.
@@ -127,9 +127,9 @@ TEST(randomConversionsDeliverEveryElement) {
   for (int round = 0; round < 2500; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout from =
-        randomLayout(shape, randomThreads(), check::chance(50));
+        randomLayout(shape, randomThreads(), unittest::chance(50));
     FragmentLayout to = from;
-    switch (check::random(0, 5)) {
+    switch (unittest::random(0, 5)) {
     case 0:
       to = shuffleRegisters(from);
       break;
@@ -147,7 +147,7 @@ TEST(randomConversionsDeliverEveryElement) {
       for (Mode &mode : threads)
         for (Mode &other : registers)
           if (mode.dim != kReplica && mode.extent == other.extent &&
-              check::chance(60))
+              unittest::chance(60))
             std::swap(mode, other);
       to = *FragmentLayout::create(shape, threads, registers);
       break;
@@ -156,20 +156,20 @@ TEST(randomConversionsDeliverEveryElement) {
       to = randomLayout(shape, from.numThreads());
       break;
     }
-    check::setContext(from.str() + " -> " + to.str());
+    unittest::setContext(from.str() + " -> " + to.str());
     auto conversion = classifyConversion(from, to);
     REQUIRE(conversion);
     ++count[conversion->kind];
     const bool inThread = conversion->kind == ConversionKind::Identity ||
                           conversion->kind == ConversionKind::RegisterPermutation;
-    CHECK_EQ(inThread, staysInThread(from, to));
+    EXPECT_EQ(inThread, staysInThread(from, to));
     if (conversion->kind == ConversionKind::Identity)
-      CHECK(conversion->reason.empty());
+      EXPECT_TRUE(conversion->reason.empty());
     else
-      CHECK(!conversion->reason.empty());
+      EXPECT_FALSE(conversion->reason.empty());
     if (conversion->kind != ConversionKind::ThroughShared)
       runConversion(from, to, *conversion);
-    const int64_t bits = int64_t(8) << check::random(0, 2);
+    const int64_t bits = int64_t(8) << unittest::random(0, 2);
     auto plan = planSharedConversion(from, to, bits);
     REQUIRE(plan);
     runSharedConversion(from, to, *plan);
@@ -177,7 +177,7 @@ TEST(randomConversionsDeliverEveryElement) {
   for (ConversionKind kind :
        {ConversionKind::Identity, ConversionKind::RegisterPermutation,
         ConversionKind::InWarpShuffle, ConversionKind::ThroughShared})
-    CHECK(count[kind] > 100);
+    EXPECT_TRUE(count[kind] > 100);
 }
 
 TEST(accumulatorToOperandConversions) {
@@ -188,20 +188,20 @@ TEST(accumulatorToOperandConversions) {
   REQUIRE(s && p16 && p8);
   auto same = classifyConversion(s->layout, p16->layout);
   REQUIRE(same);
-  CHECK(same->kind == ConversionKind::Identity);
+  EXPECT_TRUE(same->kind == ConversionKind::Identity);
   auto shuffled = classifyConversion(s->layout, p8->layout);
   REQUIRE(shuffled);
-  CHECK(shuffled->kind == ConversionKind::InWarpShuffle);
+  EXPECT_TRUE(shuffled->kind == ConversionKind::InWarpShuffle);
   runConversion(s->layout, p8->layout, *shuffled);
   // Every lane reads a neighbour in its quad: an address, no table.
   for (const std::vector<ShuffleStep> &steps : shuffled->shuffles)
     for (const ShuffleStep &step : steps)
-      CHECK(step.laneIsLinear);
+      EXPECT_TRUE(step.laneIsLinear);
   // The limit is respected.
   auto limited = classifyConversion(s->layout, p8->layout, 8);
   REQUIRE(limited);
-  CHECK(limited->kind == ConversionKind::ThroughShared);
-  CHECK_EQ(limited->reason, "more than 8 shuffles are needed");
+  EXPECT_TRUE(limited->kind == ConversionKind::ThroughShared);
+  EXPECT_EQ(limited->reason, "more than 8 shuffles are needed");
 }
 
 TEST(accumulatorToStoreLayoutIsFreeOfConflicts) {
@@ -210,25 +210,25 @@ TEST(accumulatorToStoreLayoutIsFreeOfConflicts) {
   REQUIRE(c && rows);
   auto conversion = classifyConversion(c->layout, *rows);
   REQUIRE(conversion);
-  CHECK(conversion->kind == ConversionKind::ThroughShared);
+  EXPECT_TRUE(conversion->kind == ConversionKind::ThroughShared);
   auto plan = planSharedConversion(c->layout, *rows, 16);
   REQUIRE(plan);
-  CHECK_EQ(plan->storeElements, 2);
-  CHECK_EQ(plan->loadElements, 8);
-  CHECK_EQ(plan->conflicts, 0);
-  CHECK(!plan->warpLocal);
+  EXPECT_EQ(plan->storeElements, 2);
+  EXPECT_EQ(plan->loadElements, 8);
+  EXPECT_EQ(plan->conflicts, 0);
+  EXPECT_FALSE(plan->warpLocal);
   runSharedConversion(c->layout, *rows, *plan);
 }
 
 TEST(conversionErrors) {
   FragmentLayout a = randomLayout({8, 8}, 32), b = randomLayout({8, 4}, 32),
                  c = randomLayout({8, 8}, 64);
-  CHECK_EQ(classifyConversion(a, b).error(),
+  EXPECT_EQ(classifyConversion(a, b).error(),
            "cannot convert a layout of 8x8 to one of 8x4");
-  CHECK_EQ(classifyConversion(a, c).error(),
+  EXPECT_EQ(classifyConversion(a, c).error(),
            "cannot convert a layout over 32 threads to one over 64");
-  CHECK(!planSharedConversion(a, b, 16));
-  CHECK_EQ(planSharedConversion(a, a, 4).error(),
+  EXPECT_FALSE(planSharedConversion(a, b, 16));
+  EXPECT_EQ(planSharedConversion(a, a, 4).error(),
            "cannot exchange elements of 4 bits through shared memory; pack "
            "them into bytes first");
 }

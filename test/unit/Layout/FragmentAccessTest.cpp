@@ -52,11 +52,11 @@ static void checkAccess(const FragmentLayout &iteration,
                         int &illegal) {
   auto result = projectedAccess(iteration, operand, access);
   auto expected = accessByEnumeration(iteration, operand, access);
-  check::setContext(iteration.str() + " reads " + operand.str() + ": " +
+  unittest::setContext(iteration.str() + " reads " + operand.str() + ": " +
                     result.error());
-  CHECK_EQ(static_cast<bool>(result), expected.has_value());
+  EXPECT_EQ(static_cast<bool>(result), expected.has_value());
   if (result && expected)
-    CHECK_EQ(result->operandRegister, *expected);
+    EXPECT_EQ(result->operandRegister, *expected);
   ++(expected ? legal : illegal);
 }
 
@@ -65,7 +65,7 @@ TEST(projectedAccessAgreesWithEnumeration) {
   for (int round = 0; round < 1500; ++round) {
     std::vector<int64_t> shape = randomShape(512);
     FragmentLayout iteration =
-        randomLayout(shape, randomThreads(), check::chance(50));
+        randomLayout(shape, randomThreads(), unittest::chance(50));
     // A random access: each operand dim an iteration dim or unit, any order.
     std::vector<AccessIndex> access;
     std::vector<int64_t> operandShape;
@@ -73,18 +73,18 @@ TEST(projectedAccessAgreesWithEnumeration) {
     std::iota(dims.begin(), dims.end(), 0);
     shuffle(dims);
     for (int dim : dims) {
-      if (check::chance(60)) {
+      if (unittest::chance(60)) {
         access.push_back(AccessIndex::iteration(dim));
         operandShape.push_back(shape[dim]);
       }
-      if (check::chance(10)) {
+      if (unittest::chance(10)) {
         access.push_back(AccessIndex::constant(0));
         operandShape.push_back(1);
       }
     }
     auto fitting = layoutForAccess(iteration, access, operandShape);
     REQUIRE(fitting);
-    CHECK(fitting->isBijectiveModuloReplicas());
+    EXPECT_TRUE(fitting->isBijectiveModuloReplicas());
     checkAccess(iteration, *fitting, access, legal, illegal);
     FragmentLayout other = replicateSome(shuffleRegisters(*fitting));
     checkAccess(iteration, other, access, legal, illegal);
@@ -92,45 +92,45 @@ TEST(projectedAccessAgreesWithEnumeration) {
                 randomLayout(operandShape, iteration.numThreads()), access,
                 legal, illegal);
   }
-  CHECK(legal > 1500);
-  CHECK(illegal > 500);
+  EXPECT_TRUE(legal > 1500);
+  EXPECT_TRUE(illegal > 500);
 }
 
 TEST(shiftedAndConstantAccesses) {
   int legal = 0, illegal = 0;
   for (int round = 0; round < 3000; ++round) {
     // The operand is larger than the iteration space; constants pick a row.
-    const int64_t extent = check::random(1, 24);
-    const int64_t rows = check::random(1, 4);
-    const int64_t offset = check::random(0, 12);
+    const int64_t extent = unittest::random(1, 24);
+    const int64_t rows = unittest::random(1, 4);
+    const int64_t offset = unittest::random(0, 12);
     FragmentLayout operand = randomLayout(
-        {rows, extent + offset + check::random(0, 8)}, check::random(1, 6),
-        check::chance(50), 50);
+        {rows, extent + offset + unittest::random(0, 8)}, unittest::random(1, 6),
+        unittest::chance(50), 50);
     FragmentLayout iteration =
-        randomLayout({extent}, operand.numThreads(), check::chance(50), 50);
+        randomLayout({extent}, operand.numThreads(), unittest::chance(50), 50);
     checkAccess(iteration, operand,
-                {AccessIndex::constant(check::random(0, rows - 1)),
+                {AccessIndex::constant(unittest::random(0, rows - 1)),
                  AccessIndex::iteration(0, offset)},
                 legal, illegal);
   }
-  CHECK(legal > 100);
-  CHECK(illegal > 500);
+  EXPECT_TRUE(legal > 100);
+  EXPECT_TRUE(illegal > 500);
 }
 
 TEST(diagonalAccess) {
   int legal = 0, illegal = 0;
   for (int round = 0; round < 1000; ++round) {
-    const int64_t extent = check::random(1, 12);
+    const int64_t extent = unittest::random(1, 12);
     FragmentLayout operand =
-        randomLayout({extent, extent}, check::random(1, 6), true, 60);
+        randomLayout({extent, extent}, unittest::random(1, 6), true, 60);
     FragmentLayout iteration =
         randomLayout({extent}, operand.numThreads(), true, 60);
     checkAccess(iteration, operand,
                 {AccessIndex::iteration(0), AccessIndex::iteration(0)}, legal,
                 illegal);
   }
-  CHECK(legal > 50);
-  CHECK(illegal > 50);
+  EXPECT_TRUE(legal > 50);
+  EXPECT_TRUE(illegal > 50);
 }
 
 TEST(threadIdsWithoutCommonFactors) {
@@ -142,9 +142,9 @@ TEST(threadIdsWithoutCommonFactors) {
   int legal = 0, illegal = 0;
   checkAccess(*a, *b, identityAccess(1), legal, illegal);
   checkAccess(*a, *c, identityAccess(1), legal, illegal);
-  CHECK_EQ(legal, 1);
-  CHECK_EQ(illegal, 1);
-  CHECK(a->isSameMap(*b));
+  EXPECT_EQ(legal, 1);
+  EXPECT_EQ(illegal, 1);
+  EXPECT_TRUE(a->isSameMap(*b));
 }
 
 TEST(accessErrorsSayWhatIsWrong) {
@@ -156,17 +156,17 @@ TEST(accessErrorsSayWhatIsWrong) {
                    std::vector<AccessIndex> access) {
     return projectedAccess(*tile, operand, access).error();
   };
-  CHECK_EQ(error(*column, {AccessIndex::iteration(0)}), "");
-  CHECK_EQ(error(*column, {AccessIndex::iteration(1)}),
+  EXPECT_EQ(error(*column, {AccessIndex::iteration(0)}), "");
+  EXPECT_EQ(error(*column, {AccessIndex::iteration(1)}),
            "dim 0 of the operand lies along digit thread % 8, which does not "
            "follow its index");
-  CHECK_EQ(error(*column, {AccessIndex::iteration(0, 1)}),
+  EXPECT_EQ(error(*column, {AccessIndex::iteration(0, 1)}),
            "indices [1, 8] leave dim 0 of extent 8");
-  CHECK_EQ(error(*column, {AccessIndex::iteration(2)}),
+  EXPECT_EQ(error(*column, {AccessIndex::iteration(2)}),
            "index 0 uses iteration dim 2 of 2");
-  CHECK_EQ(error(*column, {}),
+  EXPECT_EQ(error(*column, {}),
            "the access has 0 indices, the operand has rank 1");
-  CHECK_EQ(error(*shorter, {AccessIndex::iteration(0)}),
+  EXPECT_EQ(error(*shorter, {AccessIndex::iteration(0)}),
            "the iterations run on 8 threads, the operand is held by 4");
 }
 
@@ -175,11 +175,11 @@ TEST(containsAgreesWithEnumeration) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout small = randomLayout(shape, randomThreads());
-    FragmentLayout large = check::chance(60)
+    FragmentLayout large = unittest::chance(60)
                                ? replicateSome(small)
                                : randomLayout(shape, small.numThreads(), true,
                                               60);
-    check::setContext(large.str() + " contains " + small.str());
+    unittest::setContext(large.str() + " contains " + small.str());
     const Map a = enumerate(large), b = enumerate(small);
     bool expected = true;
     for (size_t t = 0; t < a.size(); ++t) {
@@ -187,11 +187,11 @@ TEST(containsAgreesWithEnumeration) {
       for (int64_t element : b[t])
         expected &= element < 0 || held.count(element) > 0;
     }
-    CHECK_EQ(large.contains(small), expected);
+    EXPECT_EQ(large.contains(small), expected);
     ++(expected ? yes : no);
   }
-  CHECK(yes > 500);
-  CHECK(no > 200);
+  EXPECT_TRUE(yes > 500);
+  EXPECT_TRUE(no > 200);
 }
 
 TEST(registerPermutationAgreesWithEnumeration) {
@@ -200,7 +200,7 @@ TEST(registerPermutationAgreesWithEnumeration) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout a = randomLayout(shape, randomThreads());
     FragmentLayout b = a;
-    switch (check::random(0, 2)) {
+    switch (unittest::random(0, 2)) {
     case 0:
       b = shuffleRegisters(a);
       break;
@@ -211,7 +211,7 @@ TEST(registerPermutationAgreesWithEnumeration) {
       b = randomLayout(shape, a.numThreads());
       break;
     }
-    check::setContext(a.str() + " to " + b.str());
+    unittest::setContext(a.str() + " to " + b.str());
     const Map mapA = enumerate(a), mapB = enumerate(b);
     bool sameSets = true;
     for (size_t t = 0; t < mapA.size(); ++t) {
@@ -223,36 +223,36 @@ TEST(registerPermutationAgreesWithEnumeration) {
     }
     auto table = a.registerPermutation(b);
     if (!sameSets)
-      CHECK(!table);
+      EXPECT_FALSE(table);
     if (!table) {
       ++refused;
       continue;
     }
     ++permuted;
-    CHECK_EQ(static_cast<int64_t>(table->size()), a.numRegisters());
+    EXPECT_EQ(static_cast<int64_t>(table->size()), a.numRegisters());
     std::set<int64_t> targets;
     for (int64_t r = 0; r < a.numRegisters(); ++r) {
       const int64_t target = (*table)[r];
       if (target >= 0)
-        CHECK(targets.insert(target).second);
+        EXPECT_TRUE(targets.insert(target).second);
       for (size_t t = 0; t < mapA.size(); ++t)
         if (mapA[t][r] >= 0)
-          CHECK_EQ(mapB[t][target], mapA[t][r]);
+          EXPECT_EQ(mapB[t][target], mapA[t][r]);
     }
     if (a.numRegisters() == b.numRegisters())
-      CHECK_EQ(targets.size(), table->size());
+      EXPECT_EQ(targets.size(), table->size());
   }
-  CHECK(permuted > 500);
-  CHECK(refused > 300);
+  EXPECT_TRUE(permuted > 500);
+  EXPECT_TRUE(refused > 300);
 }
 
 TEST(layoutForAccessRefusesOtherAccesses) {
   FragmentLayout tile = randomLayout({8, 12}, 8);
   auto row = AccessIndex::iteration(0);
-  CHECK(!layoutForAccess(tile, {row, row}, {8, 8}));
-  CHECK(!layoutForAccess(tile, {row}, {12}));
-  CHECK(!layoutForAccess(tile, {AccessIndex::iteration(0, 1)}, {8}));
-  CHECK(!layoutForAccess(tile, {AccessIndex::constant(0)}, {2}));
-  CHECK(!layoutForAccess(tile, {row}, {8, 1}));
-  CHECK(layoutForAccess(tile, {row, AccessIndex::constant(0)}, {8, 1}));
+  EXPECT_FALSE(layoutForAccess(tile, {row, row}, {8, 8}));
+  EXPECT_FALSE(layoutForAccess(tile, {row}, {12}));
+  EXPECT_FALSE(layoutForAccess(tile, {AccessIndex::iteration(0, 1)}, {8}));
+  EXPECT_FALSE(layoutForAccess(tile, {AccessIndex::constant(0)}, {2}));
+  EXPECT_FALSE(layoutForAccess(tile, {row}, {8, 1}));
+  EXPECT_TRUE(layoutForAccess(tile, {row, AccessIndex::constant(0)}, {8, 1}));
 }

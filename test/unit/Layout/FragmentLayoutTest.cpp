@@ -16,29 +16,29 @@ TEST(verifyAgreesWithEnumeration) {
   for (int round = 0; round < 4000; ++round) {
     std::vector<int64_t> shape = randomShape(200, 1, 2);
     // Start from a valid layout and disturb it half of the time.
-    FragmentLayout layout = randomLayout(shape, check::random(1, 12));
+    FragmentLayout layout = randomLayout(shape, unittest::random(1, 12));
     std::vector<Mode> threads = layout.threadModes();
     std::vector<Mode> registers = layout.registerModes();
-    std::vector<Mode> &list = check::chance(50) ? threads : registers;
-    if (check::chance(70) && !list.empty()) {
-      Mode &mode = list[check::random(0, list.size() - 1)];
+    std::vector<Mode> &list = unittest::chance(50) ? threads : registers;
+    if (unittest::chance(70) && !list.empty()) {
+      Mode &mode = list[unittest::random(0, list.size() - 1)];
       if (mode.dim != kReplica) {
-        if (check::chance(50))
-          mode.stride = check::random(1, 2 * shape[mode.dim]);
+        if (unittest::chance(50))
+          mode.stride = unittest::random(1, 2 * shape[mode.dim]);
         else
-          mode.extent = check::random(1, 6);
+          mode.extent = unittest::random(1, 6);
       }
     }
     if (product(threads) * product(registers) > 20000)
       continue;
     std::string message = FragmentLayout::verify(shape, threads, registers);
-    check::setContext(layout.str() + " disturbed: " + message);
+    unittest::setContext(layout.str() + " disturbed: " + message);
     bool expected = isBijective(shape, threads, registers);
-    CHECK_EQ(message.empty(), expected);
+    EXPECT_EQ(message.empty(), expected);
     ++(expected ? valid : invalid);
   }
-  CHECK(valid > 500);
-  CHECK(invalid > 500);
+  EXPECT_TRUE(valid > 500);
+  EXPECT_TRUE(invalid > 500);
 }
 
 TEST(createRejectsMalformedModes) {
@@ -46,47 +46,47 @@ TEST(createRejectsMalformedModes) {
                   std::vector<Mode> registers) {
     return FragmentLayout::create(shape, threads, registers).error();
   };
-  CHECK_EQ(error({0}, {}, {}), "dim 0 has extent 0, expected at least 1");
-  CHECK_EQ(error({4}, {{0, 0, 1}}, {}),
+  EXPECT_EQ(error({0}, {}, {}), "dim 0 has extent 0, expected at least 1");
+  EXPECT_EQ(error({4}, {{0, 0, 1}}, {}),
            "thread mode 0 has extent 0, expected at least 1");
-  CHECK_EQ(error({4}, {}, {{4, 1, 1}}),
+  EXPECT_EQ(error({4}, {}, {{4, 1, 1}}),
            "register mode 0 refers to dim 1 of a tile of rank 1");
-  CHECK_EQ(error({4}, {}, {{4, 0, 0}}),
+  EXPECT_EQ(error({4}, {}, {{4, 0, 0}}),
            "register mode 0 has stride 0, expected at least 1");
-  CHECK_EQ(error({4}, {}, {{4, kReplica, 0}}),
+  EXPECT_EQ(error({4}, {}, {{4, kReplica, 0}}),
            "register mode 0 is a replica, but only thread modes can be "
            "replicas");
-  CHECK_EQ(error({4}, {{2, kReplica, 1}}, {{4, 0, 1}}),
+  EXPECT_EQ(error({4}, {{2, kReplica, 1}}, {{4, 0, 1}}),
            "thread mode 0 is a replica with stride 1, expected 0");
-  CHECK_EQ(error({4}, {{2, 0, 1}}, {}),
+  EXPECT_EQ(error({4}, {{2, 0, 1}}, {}),
            "coordinate 2 of dim 0 is held by no register");
-  CHECK_EQ(error({4}, {{2, 0, 1}}, {{4, 0, 1}}),
+  EXPECT_EQ(error({4}, {{2, 0, 1}}, {{4, 0, 1}}),
            "coordinate 1 of dim 0 is held more than once");
-  CHECK_EQ(error({4}, {{1 << 20, kReplica, 0}, {1 << 20, kReplica, 0}},
+  EXPECT_EQ(error({4}, {{1 << 20, kReplica, 0}, {1 << 20, kReplica, 0}},
                  {{4, 0, 1}}),
            "the extents of the thread modes multiply to 2^31 or more");
-  CHECK_EQ(error({1 << 20, 1 << 20}, {}, {}), "the tile has 2^31 elements or more");
+  EXPECT_EQ(error({1 << 20, 1 << 20}, {}, {}), "the tile has 2^31 elements or more");
 }
 
 TEST(scalarTileIsFullyReplicated) {
   auto layout = FragmentLayout::create({}, {replicaMode(32)}, {});
   REQUIRE(layout);
-  CHECK_EQ(layout->numElements(), 1);
-  CHECK_EQ(layout->numRegisters(), 1);
-  CHECK(layout->isFullyReplicated());
-  CHECK(!layout->hasPadding());
+  EXPECT_EQ(layout->numElements(), 1);
+  EXPECT_EQ(layout->numRegisters(), 1);
+  EXPECT_TRUE(layout->isFullyReplicated());
+  EXPECT_FALSE(layout->hasPadding());
   auto location = layout->find({});
   REQUIRE(location.has_value());
-  CHECK_EQ(location->thread, 0);
-  CHECK_EQ(layout->holders({}).size(), size_t(32));
-  CHECK_EQ(layout->str(), "scalar threads(32@r) registers()");
+  EXPECT_EQ(location->thread, 0);
+  EXPECT_EQ(layout->holders({}).size(), size_t(32));
+  EXPECT_EQ(layout->str(), "scalar threads(32@r) registers()");
 }
 
 TEST(textShowsEveryMode) {
   auto layout = FragmentLayout::create(
       {16, 8}, {{4, 1, 2}, {8, 0, 1}, replicaMode(2)}, {{2, 1, 1}, {2, 0, 8}});
   REQUIRE(layout);
-  CHECK_EQ(layout->str(),
+  EXPECT_EQ(layout->str(),
            "16x8 threads(4@1*2, 8@0*1, 2@r) registers(2@1*1, 2@0*8)");
 }
 
@@ -95,11 +95,11 @@ TEST(queriesAgreeWithEnumeration) {
   for (int round = 0; round < 150; ++round) {
     std::vector<int64_t> shape = randomShape(2048);
     FragmentLayout layout = randomLayout(shape, randomThreads());
-    check::setContext(layout.str());
-    CHECK(layout.isBijectiveModuloReplicas());
-    CHECK(isBijective(shape, layout.threadModes(), layout.registerModes()));
+    unittest::setContext(layout.str());
+    EXPECT_TRUE(layout.isBijectiveModuloReplicas());
+    EXPECT_TRUE(isBijective(shape, layout.threadModes(), layout.registerModes()));
     const Map map = enumerate(layout);
-    CHECK_EQ(static_cast<int64_t>(map.size()), layout.numThreads());
+    EXPECT_EQ(static_cast<int64_t>(map.size()), layout.numThreads());
 
     std::map<int64_t, std::set<int64_t>> holders;
     bool hasPadding = false;
@@ -107,17 +107,17 @@ TEST(queriesAgreeWithEnumeration) {
     std::vector<std::vector<bool>> outside(
         layout.numRegisters(), std::vector<bool>(shape.size(), false));
     for (int64_t t = 0; t < layout.numThreads(); ++t) {
-      CHECK_EQ(layout.replicaIndex(t), replica(layout, t));
+      EXPECT_EQ(layout.replicaIndex(t), replica(layout, t));
       bool primary = true;
       for (const ReplicaTerm &term : layout.primaryPredicate())
         primary &= t / term.threadStride % term.extent == 0;
-      CHECK_EQ(layout.isPrimary(t), primary);
+      EXPECT_EQ(layout.isPrimary(t), primary);
       for (int64_t r = 0; r < layout.numRegisters(); ++r) {
         Coordinate c = coordinate(shape, layout.threadModes(),
                                   layout.registerModes(), t, r);
         if (t % 7 == 0)
-          CHECK_EQ(layout.coordinates(t, r), c);
-        CHECK_EQ(layout.isPadding(t, r), map[t][r] < 0);
+          EXPECT_EQ(layout.coordinates(t, r), c);
+        EXPECT_EQ(layout.isPadding(t, r), map[t][r] < 0);
         hasPadding |= map[t][r] < 0;
         held[r] += map[t][r] >= 0;
         for (size_t dim = 0; dim < shape.size(); ++dim)
@@ -127,43 +127,43 @@ TEST(queriesAgreeWithEnumeration) {
           holders[map[t][r]].insert(t);
       }
     }
-    CHECK_EQ(layout.hasPadding(), hasPadding);
+    EXPECT_EQ(layout.hasPadding(), hasPadding);
     for (int64_t r = 0; r < layout.numRegisters(); ++r) {
       Occupancy expected = held[r] == 0                     ? Occupancy::Never
                            : held[r] == layout.numThreads() ? Occupancy::Always
                                                             : Occupancy::Sometimes;
-      CHECK(layout.occupancy(r) == expected);
+      EXPECT_TRUE(layout.occupancy(r) == expected);
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        CHECK_EQ(layout.needsPredicate(r, static_cast<int>(dim)),
+        EXPECT_EQ(layout.needsPredicate(r, static_cast<int>(dim)),
                  outside[r][dim]);
     }
     for (const Coordinate &c : allCoordinates(shape)) {
       const int64_t element = linearize(c, shape);
       std::optional<ElementLocation> location = layout.find(c);
       REQUIRE(location.has_value());
-      CHECK_EQ(map[location->thread][location->registerIndex], element);
-      CHECK_EQ(layout.replicaIndex(location->thread), 0);
+      EXPECT_EQ(map[location->thread][location->registerIndex], element);
+      EXPECT_EQ(layout.replicaIndex(location->thread), 0);
       int64_t thread = 0, weight = 1;
       for (size_t i = 0; i < layout.threadModes().size(); ++i) {
         thread += location->threadDigits[i] * weight;
         weight *= layout.threadModes()[i].extent;
       }
-      CHECK_EQ(thread, location->thread);
+      EXPECT_EQ(thread, location->thread);
       if (element % 5 == 0)
-        CHECK_EQ(layout.holders(c),
+        EXPECT_EQ(layout.holders(c),
                  std::vector<int64_t>(holders[element].begin(),
                                       holders[element].end()));
     }
     Coordinate beyond(shape.size(), 0);
     beyond[0] = shape[0];
-    CHECK(!layout.find(beyond));
+    EXPECT_FALSE(layout.find(beyond));
     beyond[0] = -1;
-    CHECK(!layout.find(beyond));
+    EXPECT_FALSE(layout.find(beyond));
     sawPadding |= hasPadding;
     sawReplica |= layout.numReplicas() > 1;
   }
-  CHECK(sawPadding);
-  CHECK(sawReplica);
+  EXPECT_TRUE(sawPadding);
+  EXPECT_TRUE(sawReplica);
 }
 
 static bool isSameMapByEnumeration(const FragmentLayout &a,
@@ -188,9 +188,9 @@ TEST(sameMapAgreesWithEnumeration) {
   int same = 0, different = 0;
   for (int round = 0; round < 1500; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
-    FragmentLayout a = randomLayout(shape, check::random(1, 16));
+    FragmentLayout a = randomLayout(shape, unittest::random(1, 16));
     FragmentLayout b = a;
-    switch (check::random(0, 3)) {
+    switch (unittest::random(0, 3)) {
     case 0:
       b = splitModes(a);
       break;
@@ -204,18 +204,32 @@ TEST(sameMapAgreesWithEnumeration) {
       b = a.canonical();
       break;
     }
-    check::setContext(a.str() + " / " + b.str());
+    unittest::setContext(a.str() + " / " + b.str());
     bool expected = isSameMapByEnumeration(a, b);
-    CHECK_EQ(a.isSameMap(b), expected);
-    CHECK_EQ(b.isSameMap(a), expected);
+    EXPECT_EQ(a.isSameMap(b), expected);
+    EXPECT_EQ(b.isSameMap(a), expected);
     ++(expected ? same : different);
+    EXPECT_EQ(a.canonical() == b.canonical(), expected);
     FragmentLayout canonical = a.canonical();
-    CHECK(isSameMapByEnumeration(a, canonical));
-    CHECK_EQ(canonical.str(), canonical.canonical().str());
-    CHECK_EQ(canonical.str(), splitModes(a).canonical().str());
+    EXPECT_TRUE(isSameMapByEnumeration(a, canonical));
+    EXPECT_EQ(canonical.str(), canonical.canonical().str());
+    EXPECT_EQ(canonical.str(), splitModes(a).canonical().str());
   }
-  CHECK(same > 300);
-  CHECK(different > 300);
+  EXPECT_TRUE(same > 300);
+  EXPECT_TRUE(different > 300);
+}
+
+TEST(canonicalFormShortensDigits) {
+  auto canonical = [](std::vector<int64_t> shape, std::vector<Mode> threads) {
+    return FragmentLayout::create(shape, threads, {})->canonical().str();
+  };
+  EXPECT_EQ(canonical({5}, {{12, 0, 1}}), "5 threads(6@0*1, 2@0*6) registers()");
+  EXPECT_EQ(canonical({5}, {{4, 0, 1}, {3, 0, 4}}),
+            "5 threads(6@0*1, 2@0*6) registers()");
+  EXPECT_EQ(canonical({5}, {{6, 0, 1}, {2, 0, 17}}),
+            "5 threads(6@0*1, 2@0*6) registers()");
+  EXPECT_EQ(canonical({2, 4}, {{2, 0, 1}, {8, 1, 1}}),
+            "2x4 threads(2@0*1, 4@1*1, 2@0*2) registers()");
 }
 
 TEST(sameMapSeesThroughPadding) {
@@ -224,16 +238,16 @@ TEST(sameMapSeesThroughPadding) {
   auto b = FragmentLayout::create({1, 1}, {{4, 1, 1}}, {});
   auto c = FragmentLayout::create({1, 1}, {replicaMode(4)}, {});
   REQUIRE(a && b && c);
-  CHECK(a->isSameMap(*b));
-  CHECK(!a->isSameMap(*c));
+  EXPECT_TRUE(a->isSameMap(*b));
+  EXPECT_FALSE(a->isSameMap(*c));
 }
 
 TEST(contiguousElementsAreVectors) {
   int vectors = 0;
   for (int round = 0; round < 600; ++round) {
     std::vector<int64_t> shape = randomShape(2048, 1, 2);
-    FragmentLayout layout = randomLayout(shape, check::random(1, 16));
-    check::setContext(layout.str());
+    FragmentLayout layout = randomLayout(shape, unittest::random(1, 16));
+    unittest::setContext(layout.str());
     for (int dim = 0; dim < layout.rank(); ++dim) {
       auto isVector = [&](int64_t length) {
         for (int64_t t = 0; t < layout.numThreads(); ++t)
@@ -257,15 +271,15 @@ TEST(contiguousElementsAreVectors) {
         return true;
       };
       const int64_t length = layout.contiguousElements(dim);
-      CHECK_EQ(layout.numRegisters() % length, 0);
-      CHECK(isVector(length));
+      EXPECT_EQ(layout.numRegisters() % length, 0);
+      EXPECT_TRUE(isVector(length));
       vectors += length > 1;
       if (!layout.hasPadding())
         for (int64_t longer = length + 1; longer <= layout.numRegisters();
              ++longer)
           if (layout.numRegisters() % longer == 0)
-            CHECK(!isVector(longer));
+            EXPECT_FALSE(isVector(longer));
     }
   }
-  CHECK(vectors > 50);
+  EXPECT_TRUE(vectors > 50);
 }

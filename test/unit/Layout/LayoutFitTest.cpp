@@ -36,17 +36,17 @@ TEST(sharedLayoutsAreRecognised) {
             auto function = [&](const Coordinate &c) {
               return layout->bitOffset(c) / bits;
             };
-            check::setContext(layout->str());
+            unittest::setContext(layout->str());
             auto fitted = fitSharedLayout(shape, bits, function);
             if (!fitted)
-              check::reportFailure(__FILE__, __LINE__, fitted.error());
+              unittest::reportFailure(__FILE__, __LINE__, fitted.error());
             REQUIRE(fitted);
             for (const Coordinate &c : allCoordinates(shape))
-              CHECK_EQ(fitted->bitOffset(c), layout->bitOffset(c));
+              EXPECT_EQ(fitted->bitOffset(c), layout->bitOffset(c));
             auto strided = fitOffsets(shape, function);
             REQUIRE(strided);
             for (const Coordinate &c : allCoordinates(shape))
-              CHECK_EQ(strided->offset(c), function(c));
+              EXPECT_EQ(strided->offset(c), function(c));
           }
       } while (std::next_permutation(order.begin(), order.end()));
     }
@@ -56,8 +56,8 @@ TEST(paddedRowsAreStridedButNoSharedLayout) {
   auto padded = [](const Coordinate &c) { return c[0] * 72 + c[1]; };
   auto strided = fitOffsets({16, 64}, padded);
   REQUIRE(strided);
-  CHECK_EQ(strided->str(), "16x64 offset 0 + 16@0*72 + 64@1*1");
-  CHECK_EQ(fitSharedLayout({16, 64}, 16, padded).error(),
+  EXPECT_EQ(strided->str(), "16x64 offset 0 + 16@0*72 + 64@1*1");
+  EXPECT_EQ(fitSharedLayout({16, 64}, 16, padded).error(),
            "the layout is strided, but in none of the forms row-major, "
            "column-major, panels, 32-, 64- or 128-byte swizzle: 16x64 offset 0 "
            "+ 16@0*72 + 64@1*1");
@@ -71,23 +71,23 @@ TEST(otherSwizzlesAreStridedWithXor) {
   auto strided = fitOffsets({16, 16}, function);
   REQUIRE(strided);
   for (const Coordinate &c : allCoordinates({16, 16}))
-    CHECK_EQ(strided->offset(c), function(c));
-  CHECK_EQ(strided->swizzleBits, 2);
-  CHECK_EQ(strided->swizzleBase, 2);
-  CHECK_EQ(strided->swizzleShift, 2);
+    EXPECT_EQ(strided->offset(c), function(c));
+  EXPECT_EQ(strided->swizzleBits, 2);
+  EXPECT_EQ(strided->swizzleBase, 2);
+  EXPECT_EQ(strided->swizzleShift, 2);
 }
 
 TEST(misfitsAreNamed) {
   auto error = [](std::vector<int64_t> shape, OffsetFunction function) {
     return fitOffsets(shape, function).error();
   };
-  CHECK_EQ(error({4, 4},
+  EXPECT_EQ(error({4, 4},
                  [](const Coordinate &c) { return c[0] * 4 + c[1] - 1; }),
            "the layout maps (0, 0) to the negative offset -1");
-  CHECK_EQ(error({4, 4}, [](const Coordinate &c) { return c[0] + c[1]; }),
+  EXPECT_EQ(error({4, 4}, [](const Coordinate &c) { return c[0] + c[1]; }),
            "the layout maps (0, 1) and (1, 0) to the same offset 1");
   // Row 3 is rotated by one.
-  CHECK_EQ(error({4, 5},
+  EXPECT_EQ(error({4, 5},
                  [](const Coordinate &c) {
                    return c[0] * 5 + (c[0] == 3 ? (c[1] + 1) % 5 : c[1]);
                  }),
@@ -98,15 +98,15 @@ TEST(misfitsAreNamed) {
 
 TEST(randomPermutationsAreRefused) {
   for (int round = 0; round < 50; ++round) {
-    std::vector<int64_t> shape = {check::random(4, 12), check::random(5, 12)};
+    std::vector<int64_t> shape = {unittest::random(4, 12), unittest::random(5, 12)};
     std::vector<int64_t> offsets(product(shape));
     std::iota(offsets.begin(), offsets.end(), 0);
     shuffle(offsets);
     auto fitted = fitOffsets(shape, [&](const Coordinate &c) {
       return offsets[linearize(c, shape)];
     });
-    CHECK(!fitted);
-    CHECK(fitted.error().find("is not strided") != std::string::npos);
+    EXPECT_FALSE(fitted);
+    EXPECT_TRUE(fitted.error().find("is not strided") != std::string::npos);
   }
 }
 
@@ -115,8 +115,8 @@ TEST(fragmentLayoutsAreRecognised) {
   for (int round = 0; round < 500; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout layout =
-        randomLayout(shape, randomThreads(), check::chance(40));
-    check::setContext(layout.str());
+        randomLayout(shape, randomThreads(), unittest::chance(40));
+    unittest::setContext(layout.str());
     auto result = fitFragmentLayout(
         shape, layout.numThreads(), layout.numReplicas(),
         [&](const Coordinate &c, int64_t replica) {
@@ -132,16 +132,16 @@ TEST(fragmentLayoutsAreRecognised) {
           return FragmentPlace{thread, location->registerIndex};
         });
     if (!result)
-      check::reportFailure(__FILE__, __LINE__, result.error());
+      unittest::reportFailure(__FILE__, __LINE__, result.error());
     REQUIRE(result);
     ++fitted;
     // Trailing registers that hold nothing cannot be seen by the function.
     const Map expected = enumerate(layout), actual = enumerate(*result);
     for (size_t t = 0; t < expected.size(); ++t)
       for (size_t r = 0; r < expected[t].size(); ++r)
-        CHECK_EQ(r < actual[t].size() ? actual[t][r] : -1, expected[t][r]);
+        EXPECT_EQ(r < actual[t].size() ? actual[t][r] : -1, expected[t][r]);
   }
-  CHECK_EQ(fitted, 500);
+  EXPECT_EQ(fitted, 500);
 }
 
 TEST(fragmentFunctionOfTheDocumentationFits) {
@@ -152,7 +152,7 @@ TEST(fragmentFunctionOfTheDocumentationFits) {
       });
   auto expected = mmaAccumulator(16, 8, WarpGrid{});
   REQUIRE(fitted && expected);
-  CHECK(fitted->isSameMap(expected->layout));
+  EXPECT_TRUE(fitted->isSameMap(expected->layout));
 }
 
 TEST(fragmentMisfitsAreNamed) {
@@ -160,37 +160,37 @@ TEST(fragmentMisfitsAreNamed) {
                   int64_t replicas, FragmentFunction function) {
     return fitFragmentLayout(shape, threads, replicas, function).error();
   };
-  CHECK_EQ(error({8}, 8, 1,
+  EXPECT_EQ(error({8}, 8, 1,
                  [](const Coordinate &c, int64_t) {
                    return FragmentPlace{7 - c[0], 0};
                  }),
            "element (0) is in thread 7, register 0, expected thread 0, "
            "register 0");
-  CHECK_EQ(error({8}, 8, 1,
+  EXPECT_EQ(error({8}, 8, 1,
                  [](const Coordinate &c, int64_t) {
                    return FragmentPlace{c[0] < 6 ? c[0] : 13 - c[0], 0};
                  }),
            "along dim 0, index 7 breaks the strided pattern of the places "
            "before it");
-  CHECK_EQ(error({8}, 8, 1,
+  EXPECT_EQ(error({8}, 8, 1,
                  [](const Coordinate &c, int64_t) {
                    return FragmentPlace{c[0], c[0]};
                  }),
            "along dim 0, a step of 1 moves 1 threads and 1 registers; expected "
            "one of them");
-  CHECK_EQ(error({4, 4}, 16, 1,
+  EXPECT_EQ(error({4, 4}, 16, 1,
                  [](const Coordinate &c, int64_t) {
                    return FragmentPlace{(c[0] ^ c[1]) * 4 + c[1], 0};
                  })
                .empty(),
            false);
-  CHECK_EQ(error({4}, 8, 2,
+  EXPECT_EQ(error({4}, 8, 2,
                  [](const Coordinate &c, int64_t replica) {
                    return FragmentPlace{c[0], replica};
                  }),
            "the register depends on the replica");
   // More threads than the block has.
-  CHECK_EQ(error({8}, 4, 1,
+  EXPECT_EQ(error({8}, 4, 1,
                  [](const Coordinate &c, int64_t) {
                    return FragmentPlace{c[0], 0};
                  }),

@@ -26,16 +26,16 @@ static void runInstruction(const FragmentLayout &fragment,
   for (int64_t lane = 0; lane < 32; ++lane) {
     Coordinate row = matrixRowCoordinate(fragment, access, warp * 32 + lane,
                                          matrices);
-    CHECK(inside(row, shared.shape()));
+    EXPECT_TRUE(inside(row, shared.shape()));
     rowAddress.push_back(shared.byteOffset(row));
-    CHECK_EQ(rowAddress.back() % 16, 0);
+    EXPECT_EQ(rowAddress.back() % 16, 0);
     // The address splits into a thread part and a matrix part.
     Coordinate sum = matrixThreadOffset(fragment, access, warp * 32 + lane);
     Coordinate offset = matrixOffset(
         fragment, access, matrices[lane / 8 % matrices.size()]);
     for (size_t dim = 0; dim < sum.size(); ++dim)
       sum[dim] += offset[dim];
-    CHECK_EQ(sum, row);
+    EXPECT_EQ(sum, row);
   }
   const int64_t perRegister = 4 / elementBytes;
   for (int64_t lane = 0; lane < 32; ++lane)
@@ -52,13 +52,13 @@ static void runInstruction(const FragmentLayout &fragment,
         const int64_t r = matrices[j] * perRegister + e;
         Coordinate c = coordinate(fragment.shape(), fragment.threadModes(),
                                   fragment.registerModes(), warp * 32 + lane, r);
-        CHECK_EQ(memory[address / elementBytes],
+        EXPECT_EQ(memory[address / elementBytes],
                  linearize(c, fragment.shape()));
       }
   // Swizzled rows of at least 128 bytes are read without conflicts.
   if (shared.swizzleBytes() > 0) {
     rowAddress.resize(8 * matrices.size());
-    CHECK_EQ(countBankConflicts(rowAddress, 16).conflicts(), 0);
+    EXPECT_EQ(countBankConflicts(rowAddress, 16).conflicts(), 0);
   }
 }
 
@@ -67,12 +67,12 @@ static void checkFragment(const FragmentLayout &fragment, int64_t bits,
   std::vector<int> order = {contiguousDim, 1 - contiguousDim};
   auto shared = SharedLayout::swizzled(fragment.shape(), bits, order);
   REQUIRE(shared);
-  check::setContext(fragment.str() + " from " + shared->str());
+  unittest::setContext(fragment.str() + " from " + shared->str());
   auto access = matchMatrixAccess(fragment, bits, contiguousDim);
   if (!access)
-    check::reportFailure(__FILE__, __LINE__, access.error());
+    unittest::reportFailure(__FILE__, __LINE__, access.error());
   REQUIRE(access);
-  CHECK_EQ(access->transposed, expectTransposed);
+  EXPECT_EQ(access->transposed, expectTransposed);
   std::vector<int64_t> memory(fragment.numElements(), -1);
   for (const Coordinate &c : allCoordinates(fragment.shape()))
     memory[shared->byteOffset(c) / (bits / 8)] =
@@ -113,8 +113,8 @@ TEST(transposedOperandsAreLoadedByLdmatrixTrans) {
   auto b8 = mmaOperandB(64, 96, 8, 32, grid);
   auto b32 = mmaOperandB(64, 96, 32, 8, grid);
   REQUIRE(b8 && b32);
-  CHECK(!matchMatrixAccess(b8->layout, 8, 1));
-  CHECK(!matchMatrixAccess(b32->layout, 32, 1));
+  EXPECT_FALSE(matchMatrixAccess(b8->layout, 8, 1));
+  EXPECT_FALSE(matchMatrixAccess(b32->layout, 32, 1));
 }
 
 TEST(accumulatorsAreStoredByStmatrix) {
@@ -133,17 +133,17 @@ TEST(accumulatorsAreStoredByStmatrix) {
 TEST(otherFragmentsAreRefused) {
   auto c = mmaAccumulator(64, 64, WarpGrid{4, 1, 1});
   REQUIRE(c);
-  CHECK_EQ(matchMatrixAccess(c->layout, 8, 1).error(),
+  EXPECT_EQ(matchMatrixAccess(c->layout, 8, 1).error(),
            "elements 0 and 2 of a thread are no neighbours along dim 1");
-  CHECK_EQ(matchMatrixAccess(c->layout, 64, 1).error(),
+  EXPECT_EQ(matchMatrixAccess(c->layout, 64, 1).error(),
            "8x8 matrices hold elements of 8, 16 or 32 bits, not 64");
   auto rows = rowStatistics(c->layout);
   REQUIRE(rows);
-  CHECK_EQ(matchMatrixAccess(*rows, 16, 0).error(),
+  EXPECT_EQ(matchMatrixAccess(*rows, 16, 0).error(),
            "8x8 matrices need a 2-D tile");
   auto blocked = FragmentLayout::create(
       {16, 16}, {{2, 1, 8}, {16, 0, 1}}, {{8, 1, 1}});
   REQUIRE(blocked);
-  CHECK_EQ(matchMatrixAccess(*blocked, 16, 1).error(),
+  EXPECT_EQ(matchMatrixAccess(*blocked, 16, 1).error(),
            "lane 1 holds coordinate (0, 8) instead of (0, 2)");
 }

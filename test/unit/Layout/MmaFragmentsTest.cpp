@@ -67,7 +67,7 @@ static void checkElement(const MmaFragment &fragment, int64_t thread,
                          int64_t outer, int64_t inner, int64_t i,
                          Position expected) {
   const int64_t r = fragment.firstRegister(outer, inner) + i;
-  CHECK_EQ(fragment.layout.coordinates(thread, r),
+  EXPECT_EQ(fragment.layout.coordinates(thread, r),
            (Coordinate{expected.first, expected.second}));
 }
 
@@ -81,13 +81,13 @@ TEST(mmaFragmentsFollowThePtxIsa) {
           const int64_t rows = m / grid.warpsM, columns = n / grid.warpsN;
           auto accumulator = mmaAccumulator(m, n, grid);
           REQUIRE(accumulator);
-          CHECK_EQ(accumulator->layout.numThreads(), 32 * warps);
-          CHECK_EQ(accumulator->layout.numReplicas(), grid.replicas);
-          CHECK(!accumulator->layout.hasPadding());
-          CHECK_EQ(accumulator->outerAtoms, rows / 16);
-          CHECK_EQ(accumulator->innerAtoms, columns / 8);
-          const InstructionShape shape = kShapes[check::random(0, 5)];
-          const int64_t k = shape.k * check::random(1, 4);
+          EXPECT_EQ(accumulator->layout.numThreads(), 32 * warps);
+          EXPECT_EQ(accumulator->layout.numReplicas(), grid.replicas);
+          EXPECT_FALSE(accumulator->layout.hasPadding());
+          EXPECT_EQ(accumulator->outerAtoms, rows / 16);
+          EXPECT_EQ(accumulator->innerAtoms, columns / 8);
+          const InstructionShape shape = kShapes[unittest::random(0, 5)];
+          const int64_t k = shape.k * unittest::random(1, 4);
           auto a = mmaOperandA(m, k, shape.bits, shape.k, grid);
           auto at = mmaOperandA(m, k, shape.bits, shape.k, grid, true);
           auto b = mmaOperandB(k, n, shape.bits, shape.k, grid);
@@ -124,10 +124,10 @@ TEST(mmaFragmentsFollowThePtxIsa) {
             }
           }
           const int64_t perLane = 16 * shape.k / 32;
-          CHECK_EQ(a->registersPerAtom, perLane);
-          CHECK_EQ(b->registersPerAtom, perLane / 2);
-          CHECK_EQ(a->layout.numReplicas(), grid.warpsN * grid.replicas);
-          CHECK_EQ(b->layout.numReplicas(), grid.warpsM * grid.replicas);
+          EXPECT_EQ(a->registersPerAtom, perLane);
+          EXPECT_EQ(b->registersPerAtom, perLane / 2);
+          EXPECT_EQ(a->layout.numReplicas(), grid.warpsN * grid.replicas);
+          EXPECT_EQ(b->layout.numReplicas(), grid.warpsM * grid.replicas);
         }
 }
 
@@ -141,13 +141,13 @@ TEST(wgmmaFragmentsFollowThePtxIsa) {
         const bool fits = m % (64 * groups.warpsM) == 0 &&
                           n % (8 * groups.warpsN) == 0 &&
                           n / groups.warpsN <= 256;
-        CHECK_EQ(static_cast<bool>(accumulator), fits);
+        EXPECT_EQ(static_cast<bool>(accumulator), fits);
         if (!fits)
           continue;
         const int64_t rows = m / groups.warpsM, columns = n / groups.warpsN;
-        CHECK_EQ(accumulator->registersPerAtom, columns / 2);
+        EXPECT_EQ(accumulator->registersPerAtom, columns / 2);
         const int64_t threads = 128 * groups.numWarps();
-        CHECK_EQ(accumulator->layout.numThreads(), threads);
+        EXPECT_EQ(accumulator->layout.numThreads(), threads);
         for (int64_t thread = 0; thread < threads; thread += 3) {
           const int64_t group = thread / 128, warp = thread / 32 % 4,
                         lane = thread % 32;
@@ -186,19 +186,19 @@ TEST(accumulatorsFeed16BitOperandsWithoutMovement) {
   auto s = mmaAccumulator(64, 96, WarpGrid{4, 1, 1});
   auto p = mmaOperandA(64, 96, 16, 16, WarpGrid{4, 1, 1});
   REQUIRE(s && p);
-  CHECK(s->layout.isSameMap(p->layout));
-  CHECK_EQ(s->layout.str(), p->layout.str());
+  EXPECT_TRUE(s->layout.isSameMap(p->layout));
+  EXPECT_EQ(s->layout.str(), p->layout.str());
   auto ws = wgmmaAccumulator(128, 176, WarpGrid{2, 1, 1});
   auto wp = wgmmaOperandA(128, 176, 16, WarpGrid{2, 1, 1});
   REQUIRE(ws && wp);
   auto table = ws->layout.registerPermutation(wp->layout);
   REQUIRE(table.has_value());
   for (size_t r = 0; r < table->size(); ++r)
-    CHECK_EQ((*table)[r], static_cast<int64_t>(r));
+    EXPECT_EQ((*table)[r], static_cast<int64_t>(r));
   // 8-bit operands pack four columns: data must move.
   auto p8 = mmaOperandA(64, 96, 8, 32, WarpGrid{4, 1, 1});
   REQUIRE(p8);
-  CHECK(!s->layout.registerPermutation(p8->layout));
+  EXPECT_FALSE(s->layout.registerPermutation(p8->layout));
 }
 
 TEST(rowStatisticsServeTheRows) {
@@ -211,24 +211,24 @@ TEST(rowStatisticsServeTheRows) {
                                   {AccessIndex::iteration(0)});
     REQUIRE(access);
     for (int64_t r = 0; r < tile->layout.numRegisters(); ++r)
-      CHECK_EQ(rows->registerOffset(access->operandRegister[r])[0],
+      EXPECT_EQ(rows->registerOffset(access->operandRegister[r])[0],
                tile->layout.registerOffset(r)[0]);
-    CHECK(!rowStatistics(*rows));
+    EXPECT_FALSE(rowStatistics(*rows));
   }
 }
 
 TEST(fragmentErrorsNameTheSizes) {
-  CHECK_EQ(mmaAccumulator(64, 24, WarpGrid{1, 2, 1}).error(),
+  EXPECT_EQ(mmaAccumulator(64, 24, WarpGrid{1, 2, 1}).error(),
            "N = 24 is not a multiple of 8 for each of 2 warps along N");
-  CHECK_EQ(mmaAccumulator(40, 24, WarpGrid{1, 1, 1}).error(),
+  EXPECT_EQ(mmaAccumulator(40, 24, WarpGrid{1, 1, 1}).error(),
            "M = 40 is not a multiple of 16 for each of 1 warps along M");
-  CHECK_EQ(mmaOperandA(64, 24, 16, 16, WarpGrid{}).error(),
+  EXPECT_EQ(mmaOperandA(64, 24, 16, 16, WarpGrid{}).error(),
            "K = 24 is not a multiple of 16");
-  CHECK_EQ(mmaOperandA(64, 64, 16, 32, WarpGrid{}).error(),
+  EXPECT_EQ(mmaOperandA(64, 64, 16, 32, WarpGrid{}).error(),
            "instructions on 16-bit elements have k = 8 or 16, not 32");
-  CHECK_EQ(mmaOperandB(64, 64, 64, 8, WarpGrid{}).error(),
+  EXPECT_EQ(mmaOperandB(64, 64, 64, 8, WarpGrid{}).error(),
            "matrix operands have elements of 8, 16 or 32 bits, not 64");
-  CHECK_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
+  EXPECT_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
            "N = 512 gives each of 1 warp groups 512 columns, at most 256 are "
            "possible");
 }

@@ -8,7 +8,7 @@
 #ifndef TILEMLIR_TEST_UNIT_LAYOUT_RANDOMLAYOUTS_H
 #define TILEMLIR_TEST_UNIT_LAYOUT_RANDOMLAYOUTS_H
 
-#include "Check.h"
+#include "UnitTest.h"
 #include "tilemlir/Layout/FragmentLayout.h"
 
 #include <algorithm>
@@ -17,6 +17,8 @@
 #include <set>
 
 namespace oracle {
+
+namespace unittest = tilemlir::unittest;
 
 using tilemlir::layout::FragmentLayout;
 using tilemlir::layout::kReplica;
@@ -154,7 +156,7 @@ inline std::vector<int64_t> randomFactors(int64_t value) {
     for (int64_t d = 2; d <= value; ++d)
       if (value % d == 0)
         divisors.push_back(d);
-    int64_t factor = divisors[check::random(0, divisors.size() - 1)];
+    int64_t factor = divisors[unittest::random(0, divisors.size() - 1)];
     factors.push_back(factor);
     value /= factor;
   }
@@ -162,7 +164,7 @@ inline std::vector<int64_t> randomFactors(int64_t value) {
 }
 
 template <typename T> void shuffle(std::vector<T> &values) {
-  std::shuffle(values.begin(), values.end(), check::randomEngine());
+  std::shuffle(values.begin(), values.end(), unittest::randomEngine());
 }
 
 /// A random layout of `shape` over exactly `threads` threads. With
@@ -177,8 +179,8 @@ inline FragmentLayout randomLayout(const std::vector<int64_t> &shape,
   std::vector<int64_t> left = shape;
   for (int64_t factor : threadFactors) {
     int dim = kReplica;
-    if (rank > 0 && !check::chance(replicaPercent)) {
-      dim = static_cast<int>(check::random(0, rank - 1));
+    if (rank > 0 && !unittest::chance(replicaPercent)) {
+      dim = static_cast<int>(unittest::random(0, rank - 1));
       if (!allowPadding && left[dim] % factor != 0)
         dim = kReplica;
     }
@@ -201,7 +203,7 @@ inline FragmentLayout randomLayout(const std::vector<int64_t> &shape,
       if (dimOfThread[i] == dim)
         pieces.push_back({true, i, threadFactors[i]});
     int64_t count = left[dim];
-    if (allowPadding && check::chance(15))
+    if (allowPadding && unittest::chance(15))
       ++count;
     for (int64_t factor : randomFactors(count))
       pieces.push_back({false, 0, factor});
@@ -219,7 +221,7 @@ inline FragmentLayout randomLayout(const std::vector<int64_t> &shape,
   shuffle(registerModes);
   auto layout = FragmentLayout::create(shape, threadModes, registerModes);
   if (!layout) {
-    check::reportFailure(__FILE__, __LINE__, layout.error());
+    unittest::reportFailure(__FILE__, __LINE__, layout.error());
     return FragmentLayout();
   }
   return *layout;
@@ -232,9 +234,9 @@ inline std::vector<int64_t> randomShape(int64_t maxElements = 4096,
                                                16, 24, 40, 48, 64, 96, 176, 192};
   while (true) {
     std::vector<int64_t> shape;
-    int64_t rank = check::random(minRank, maxRank);
+    int64_t rank = unittest::random(minRank, maxRank);
     for (int64_t i = 0; i < rank; ++i)
-      shape.push_back(extents[check::random(0, extents.size() - 1)]);
+      shape.push_back(extents[unittest::random(0, extents.size() - 1)]);
     if (product(shape) <= maxElements)
       return shape;
   }
@@ -243,7 +245,7 @@ inline std::vector<int64_t> randomShape(int64_t maxElements = 4096,
 inline int64_t randomThreads() {
   static const std::vector<int64_t> counts = {1,  2,  6,  8,   12,  32, 32,
                                               48, 64, 96, 128, 128, 192};
-  return counts[check::random(0, counts.size() - 1)];
+  return counts[unittest::random(0, counts.size() - 1)];
 }
 
 /// The same elements in every thread, registers reordered.
@@ -278,7 +280,7 @@ inline FragmentLayout splitModes(const FragmentLayout &layout) {
 inline FragmentLayout replicateSome(const FragmentLayout &layout) {
   std::vector<Mode> threads, registers = layout.registerModes();
   for (const Mode &mode : layout.threadModes()) {
-    if (mode.dim != kReplica && check::chance(40)) {
+    if (mode.dim != kReplica && unittest::chance(40)) {
       threads.push_back(replicaMode(mode.extent));
       registers.push_back(mode);
     } else {

@@ -32,9 +32,9 @@ runPlan(const FragmentLayout &source, const ReductionPlan &plan,
         auto before = values;
         for (int64_t t = 0; t < source.numThreads(); ++t) {
           const int64_t partner = t ^ distance;
-          CHECK_EQ(partner / kWarpSize, t / kWarpSize);
+          EXPECT_EQ(partner / kWarpSize, t / kWarpSize);
           if (partner >= source.numThreads()) {
-            check::reportFailure(__FILE__, __LINE__, "partner does not exist");
+            unittest::reportFailure(__FILE__, __LINE__, "partner does not exist");
             return values;
           }
           for (size_t r = 0; r < values[t].size(); ++r)
@@ -44,7 +44,7 @@ runPlan(const FragmentLayout &source, const ReductionPlan &plan,
       continue;
     }
     if (step.kind == ReductionStep::Kind::AcrossWarps)
-      CHECK_EQ(step.threadStride % kWarpSize, 0);
+      EXPECT_EQ(step.threadStride % kWarpSize, 0);
     auto before = values;
     for (int64_t t = 0; t < source.numThreads(); ++t) {
       const int64_t digit = t / step.threadStride % step.extent;
@@ -59,15 +59,15 @@ runPlan(const FragmentLayout &source, const ReductionPlan &plan,
 }
 
 static void checkReduction(const FragmentLayout &source, int dim) {
-  check::setContext(source.str() + " over dim " + std::to_string(dim));
+  unittest::setContext(source.str() + " over dim " + std::to_string(dim));
   auto plan = planReduction(source, dim);
   REQUIRE(plan);
   std::vector<int64_t> data(source.numElements());
   for (int64_t &value : data)
-    value = check::random(-1000, 1000);
+    value = unittest::random(-1000, 1000);
   std::vector<int64_t> resultShape = source.shape();
   resultShape.erase(resultShape.begin() + dim);
-  CHECK_EQ(plan->result.shape(), resultShape);
+  EXPECT_EQ(plan->result.shape(), resultShape);
   std::vector<int64_t> expected(product(resultShape), 0);
   for (const Coordinate &c : allCoordinates(source.shape())) {
     Coordinate kept = c;
@@ -80,10 +80,10 @@ static void checkReduction(const FragmentLayout &source, int dim) {
   for (int64_t t = 0; t < plan->result.numThreads(); ++t)
     for (int64_t r = 0; r < plan->result.numRegisters(); ++r)
       if (resultMap[t][r] >= 0)
-        CHECK_EQ(values[t][r], expected[resultMap[t][r]]);
+        EXPECT_EQ(values[t][r], expected[resultMap[t][r]]);
   for (const std::vector<int64_t> &registers : plan->sources)
     for (size_t i = 1; i < registers.size(); ++i)
-      CHECK(source.registerOffset(registers[i - 1])[dim] <
+      EXPECT_TRUE(source.registerOffset(registers[i - 1])[dim] <
             source.registerOffset(registers[i])[dim]);
 }
 
@@ -91,9 +91,9 @@ TEST(randomReductionsGiveTheSums) {
   for (int round = 0; round < 800; ++round) {
     std::vector<int64_t> shape = randomShape(512);
     FragmentLayout source =
-        randomLayout(shape, randomThreads(), check::chance(50));
+        randomLayout(shape, randomThreads(), unittest::chance(50));
     checkReduction(source,
-                   static_cast<int>(check::random(0, shape.size() - 1)));
+                   static_cast<int>(unittest::random(0, shape.size() - 1)));
   }
 }
 
@@ -101,7 +101,7 @@ TEST(neutralElementIsAskedForWherePaddingIs) {
   for (int round = 0; round < 300; ++round) {
     std::vector<int64_t> shape = randomShape(256, 1, 2);
     FragmentLayout source = randomLayout(shape, randomThreads());
-    const int dim = static_cast<int>(check::random(0, shape.size() - 1));
+    const int dim = static_cast<int>(unittest::random(0, shape.size() - 1));
     auto plan = planReduction(source, dim);
     REQUIRE(plan);
     bool padded = false;
@@ -109,7 +109,7 @@ TEST(neutralElementIsAskedForWherePaddingIs) {
       for (int64_t r : registers)
         for (int64_t t = 0; t < source.numThreads(); ++t)
           padded |= source.coordinates(t, r)[dim] >= shape[dim];
-    CHECK_EQ(plan->needsNeutralElement, padded);
+    EXPECT_EQ(plan->needsNeutralElement, padded);
   }
 }
 
@@ -119,14 +119,14 @@ TEST(wgmmaRowReductionUsesTwoShuffles) {
   checkReduction(accumulator->layout, 1);
   auto plan = planReduction(accumulator->layout, 1);
   REQUIRE(plan);
-  CHECK_EQ(plan->steps.size(), size_t(1));
-  CHECK(plan->steps[0].kind == ReductionStep::Kind::LaneButterfly);
-  CHECK_EQ(plan->steps[0].xorDistances, (std::vector<int64_t>{1, 2}));
-  CHECK(!plan->needsSharedMemory());
-  CHECK(!plan->needsNeutralElement);
-  CHECK_EQ(plan->result.numRegisters(), 2);
-  CHECK_EQ(plan->result.numReplicas(), 4);
-  CHECK_EQ(plan->sources[0].size(), size_t(44));
+  EXPECT_EQ(plan->steps.size(), size_t(1));
+  EXPECT_TRUE(plan->steps[0].kind == ReductionStep::Kind::LaneButterfly);
+  EXPECT_EQ(plan->steps[0].xorDistances, (std::vector<int64_t>{1, 2}));
+  EXPECT_FALSE(plan->needsSharedMemory());
+  EXPECT_FALSE(plan->needsNeutralElement);
+  EXPECT_EQ(plan->result.numRegisters(), 2);
+  EXPECT_EQ(plan->result.numReplicas(), 4);
+  EXPECT_EQ(plan->sources[0].size(), size_t(44));
 }
 
 TEST(columnReductionCrossesWarps) {
@@ -137,12 +137,12 @@ TEST(columnReductionCrossesWarps) {
   auto rows = planReduction(accumulator->layout, 1);
   auto columns = planReduction(accumulator->layout, 0);
   REQUIRE(rows && columns);
-  CHECK_EQ(rows->sharedPartials(), 2);
-  CHECK_EQ(columns->sharedPartials(), 2);
+  EXPECT_EQ(rows->sharedPartials(), 2);
+  EXPECT_EQ(columns->sharedPartials(), 2);
   REQUIRE(columns->steps.size() == 2);
-  CHECK_EQ(columns->steps[0].xorDistances, (std::vector<int64_t>{4, 8, 16}));
-  CHECK(columns->steps[1].kind == ReductionStep::Kind::AcrossWarps);
-  CHECK_EQ(columns->steps[1].threadStride, 32);
+  EXPECT_EQ(columns->steps[0].xorDistances, (std::vector<int64_t>{4, 8, 16}));
+  EXPECT_TRUE(columns->steps[1].kind == ReductionStep::Kind::AcrossWarps);
+  EXPECT_EQ(columns->steps[1].threadStride, 32);
 }
 
 TEST(wideDigitsAreCutAtTheWarp) {
@@ -151,17 +151,17 @@ TEST(wideDigitsAreCutAtTheWarp) {
   checkReduction(*row, 0);
   auto plan = planReduction(*row, 0);
   REQUIRE(plan && plan->steps.size() == 2);
-  CHECK_EQ(plan->steps[0].xorDistances,
+  EXPECT_EQ(plan->steps[0].xorDistances,
            (std::vector<int64_t>{1, 2, 4, 8, 16}));
-  CHECK(plan->steps[1].kind == ReductionStep::Kind::AcrossWarps);
-  CHECK_EQ(plan->steps[1].extent, 3);
-  CHECK_EQ(plan->sharedPartials(), 3);
+  EXPECT_TRUE(plan->steps[1].kind == ReductionStep::Kind::AcrossWarps);
+  EXPECT_EQ(plan->steps[1].extent, 3);
+  EXPECT_EQ(plan->sharedPartials(), 3);
   // 48 lanes are no whole warps: thread by thread.
   auto odd = FragmentLayout::create({48}, {{48, 0, 1}}, {});
   REQUIRE(odd);
   checkReduction(*odd, 0);
   auto oddPlan = planReduction(*odd, 0);
   REQUIRE(oddPlan && oddPlan->steps.size() == 1);
-  CHECK(oddPlan->steps[0].kind == ReductionStep::Kind::AcrossThreads);
-  CHECK(!planReduction(*odd, 1));
+  EXPECT_TRUE(oddPlan->steps[0].kind == ReductionStep::Kind::AcrossThreads);
+  EXPECT_FALSE(planReduction(*odd, 1));
 }

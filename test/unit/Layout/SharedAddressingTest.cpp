@@ -26,14 +26,14 @@ TEST(addressDeltasHoldForAllBases) {
     static const std::vector<std::vector<int64_t>> shapes = {
         {64, 64}, {32, 128}, {64, 96}, {48, 192}, {128, 32}, {64, 16}, {24, 40}};
     auto layout = SharedLayout::swizzled(
-        shapes[check::random(0, shapes.size() - 1)], 16);
+        shapes[unittest::random(0, shapes.size() - 1)], 16);
     REQUIRE(layout);
     // Bases on a grid, deltas small enough to stay inside.
-    const int64_t rowStep = int64_t(1) << check::random(0, 4);
-    const int64_t columnStep = 8 << check::random(0, 2);
-    Coordinate delta = {rowStep * check::random(0, 3) *
-                            (check::chance(50) ? 1 : 8),
-                        8 * check::random(0, 3)};
+    const int64_t rowStep = int64_t(1) << unittest::random(0, 4);
+    const int64_t columnStep = 8 << unittest::random(0, 2);
+    Coordinate delta = {rowStep * unittest::random(0, 3) *
+                            (unittest::chance(50) ? 1 : 8),
+                        8 * unittest::random(0, 3)};
     std::vector<Coordinate> bases;
     for (int64_t i = 0; i + delta[0] < layout->shape()[0]; i += rowStep)
       for (int64_t j = 0; j + delta[1] < layout->shape()[1]; j += columnStep)
@@ -41,7 +41,7 @@ TEST(addressDeltasHoldForAllBases) {
     if (bases.empty())
       continue;
     auto result = addressDelta(*layout, bases, delta);
-    check::setContext(layout->str() + " row step " + std::to_string(rowStep) +
+    unittest::setContext(layout->str() + " row step " + std::to_string(rowStep) +
                       " column step " + std::to_string(columnStep) +
                       " delta " + std::to_string(delta[0]) + "," +
                       std::to_string(delta[1]));
@@ -57,36 +57,36 @@ TEST(addressDeltasHoldForAllBases) {
     }
     if (result)
       for (const Coordinate &base : bases)
-        CHECK_EQ((layout->byteOffset(base) ^ result->xorBytes) +
+        EXPECT_EQ((layout->byteOffset(base) ^ result->xorBytes) +
                      result->addBytes,
                  layout->byteOffset(plus(base, delta)));
     // With few bases an accidental relation may exist that is not worth a search.
     if (bases.size() > 16)
-      CHECK_EQ(result.has_value(), exists);
+      EXPECT_EQ(result.has_value(), exists);
     ++(!result ? none : result->xorBytes ? flip : add);
   }
-  CHECK(add > 300);
-  CHECK(flip > 100);
-  CHECK(none > 100);
+  EXPECT_TRUE(add > 300);
+  EXPECT_TRUE(flip > 100);
+  EXPECT_TRUE(none > 100);
 }
 
 TEST(addressPlansReachEveryAddress) {
   for (int round = 0; round < 500; ++round) {
-    auto layout = SharedLayout::swizzled({64, 96 * check::random(1, 2)}, 16);
+    auto layout = SharedLayout::swizzled({64, 96 * unittest::random(1, 2)}, 16);
     REQUIRE(layout);
     std::vector<Coordinate> bases, deltas;
     for (int i = 0; i < 8; ++i)
-      bases.push_back({check::random(0, 31), 8 * check::random(0, 3)});
+      bases.push_back({unittest::random(0, 31), 8 * unittest::random(0, 3)});
     for (int i = 0; i < 12; ++i)
-      deltas.push_back({check::random(0, 32), 8 * check::random(0, 8)});
+      deltas.push_back({unittest::random(0, 32), 8 * unittest::random(0, 8)});
     AddressPlan plan = planAddresses(*layout, bases, deltas);
-    CHECK_EQ(plan.uses.size(), deltas.size());
-    CHECK(plan.bases.size() <= deltas.size());
+    EXPECT_EQ(plan.uses.size(), deltas.size());
+    EXPECT_TRUE(plan.bases.size() <= deltas.size());
     for (size_t i = 0; i < deltas.size(); ++i) {
       REQUIRE(plan.uses[i].base < plan.bases.size());
       const AddressPlan::Base &base = plan.bases[plan.uses[i].base];
       for (const Coordinate &c : bases)
-        CHECK_EQ((layout->byteOffset(plus(c, deltas[base.seed])) ^
+        EXPECT_EQ((layout->byteOffset(plus(c, deltas[base.seed])) ^
                   base.xorBytes) +
                      plan.uses[i].addBytes,
                  layout->byteOffset(plus(c, deltas[i])));
@@ -99,7 +99,7 @@ static AddressPlan planOperand(const FragmentLayout &fragment,
                                const SharedLayout &layout) {
   auto access = matchMatrixAccess(fragment, 16, layout.fastestDim());
   if (!access) {
-    check::reportFailure(__FILE__, __LINE__, access.error());
+    unittest::reportFailure(__FILE__, __LINE__, access.error());
     return {};
   }
   std::vector<Coordinate> bases, deltas;
@@ -126,12 +126,12 @@ TEST(matrixLoadsNeedFewBases) {
   REQUIRE(a && bt && b && sharedA && sharedB);
   // One base per k step of 32 bytes, the rest are immediate offsets.
   AddressPlan planA = planOperand(a->layout, *sharedA);
-  CHECK_EQ(planA.bases.size(), size_t(4));
-  CHECK_EQ(planA.uses.size(), size_t(16));
+  EXPECT_EQ(planA.bases.size(), size_t(4));
+  EXPECT_EQ(planA.uses.size(), size_t(16));
   size_t seeds = 0;
   for (const AddressPlan::Base &base : planA.bases)
     seeds += base.xorBytes == 0;
-  CHECK_EQ(seeds, size_t(1));
-  CHECK(planOperand(bt->layout, *sharedA).bases.size() <= 4);
-  CHECK(planOperand(b->layout, *sharedB).bases.size() <= 8);
+  EXPECT_EQ(seeds, size_t(1));
+  EXPECT_TRUE(planOperand(bt->layout, *sharedA).bases.size() <= 4);
+  EXPECT_TRUE(planOperand(b->layout, *sharedB).bases.size() <= 8);
 }

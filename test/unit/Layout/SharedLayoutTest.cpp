@@ -20,15 +20,15 @@ static SharedLayout randomShared() {
     std::iota(order.begin(), order.end(), 0);
     shuffle(order);
     static const int64_t widths[] = {4, 8, 16, 32, 64};
-    const int64_t bits = widths[check::random(0, 4)];
-    const int64_t swizzle = std::vector<int64_t>{0, 32, 64, 128}[check::random(0, 3)];
+    const int64_t bits = widths[unittest::random(0, 4)];
+    const int64_t swizzle = std::vector<int64_t>{0, 32, 64, 128}[unittest::random(0, 3)];
     const int64_t fastest = shape[order[0]];
     int64_t panel = fastest;
     if (swizzle > 0)
       panel = swizzle * 8 / bits;
     else
       for (int64_t factor : randomFactors(fastest))
-        if (check::chance(30))
+        if (unittest::chance(30))
           panel /= factor;
     auto layout = SharedLayout::create(shape, bits, order, panel, swizzle);
     if (layout)
@@ -40,44 +40,44 @@ TEST(swizzlePatternsAreThoseOfTheHardware) {
   // (row, chunk) of 16 bytes -> chunk in an 8-row atom.
   for (int64_t row = 0; row < 16; ++row) {
     for (int64_t chunk = 0; chunk < 8; ++chunk)
-      CHECK_EQ(applySwizzle(128 * row + 16 * chunk, 128),
+      EXPECT_EQ(applySwizzle(128 * row + 16 * chunk, 128),
                128 * row + 16 * (chunk ^ (row % 8)));
     for (int64_t chunk = 0; chunk < 4; ++chunk)
-      CHECK_EQ(applySwizzle(64 * row + 16 * chunk, 64),
+      EXPECT_EQ(applySwizzle(64 * row + 16 * chunk, 64),
                64 * row + 16 * (chunk ^ (row / 2 % 4)));
     for (int64_t chunk = 0; chunk < 2; ++chunk)
-      CHECK_EQ(applySwizzle(32 * row + 16 * chunk, 32),
+      EXPECT_EQ(applySwizzle(32 * row + 16 * chunk, 32),
                32 * row + 16 * (chunk ^ (row / 4 % 2)));
   }
   for (int64_t offset = 0; offset < 4096; offset += 7)
     for (int64_t swizzle : {0, 32, 64, 128}) {
-      CHECK_EQ(applySwizzle(applySwizzle(offset, swizzle), swizzle), offset);
-      CHECK_EQ(applySwizzle(offset + 8192, swizzle),
+      EXPECT_EQ(applySwizzle(applySwizzle(offset, swizzle), swizzle), offset);
+      EXPECT_EQ(applySwizzle(offset + 8192, swizzle),
                applySwizzle(offset, swizzle) + 8192);
     }
 }
 
 TEST(bestSwizzleIsTheWidestThatDivides) {
-  CHECK_EQ(bestSwizzle(256), 128);
-  CHECK_EQ(bestSwizzle(128), 128);
-  CHECK_EQ(bestSwizzle(192), 64);
-  CHECK_EQ(bestSwizzle(96), 32);
-  CHECK_EQ(bestSwizzle(80), 0);
-  CHECK_EQ(bestSwizzle(0), 0);
+  EXPECT_EQ(bestSwizzle(256), 128);
+  EXPECT_EQ(bestSwizzle(128), 128);
+  EXPECT_EQ(bestSwizzle(192), 64);
+  EXPECT_EQ(bestSwizzle(96), 32);
+  EXPECT_EQ(bestSwizzle(80), 0);
+  EXPECT_EQ(bestSwizzle(0), 0);
 }
 
 TEST(offsetsAreBijectiveAndInvertible) {
   for (int round = 0; round < 200; ++round) {
     SharedLayout layout = randomShared();
-    check::setContext(layout.str());
+    unittest::setContext(layout.str());
     std::set<int64_t> seen;
     for (const Coordinate &c : allCoordinates(layout.shape())) {
       const int64_t bits = layout.bitOffset(c);
-      CHECK(bits >= 0 && bits + layout.elementBits() <= 8 * layout.sizeBytes());
-      CHECK_EQ(bits % layout.elementBits(), 0);
-      CHECK(seen.insert(bits).second);
-      CHECK_EQ(layout.coordinateAt(bits), c);
-      CHECK_EQ(layout.byteOffset(c), bits / 8);
+      EXPECT_TRUE(bits >= 0 && bits + layout.elementBits() <= 8 * layout.sizeBytes());
+      EXPECT_EQ(bits % layout.elementBits(), 0);
+      EXPECT_TRUE(seen.insert(bits).second);
+      EXPECT_EQ(layout.coordinateAt(bits), c);
+      EXPECT_EQ(layout.byteOffset(c), bits / 8);
       // By the definition: column in panel, rows, panels.
       const int fastest = layout.fastestDim();
       int64_t row = 0, rows = 1;
@@ -90,11 +90,11 @@ TEST(offsetsAreBijectiveAndInvertible) {
       const int64_t linear =
           ((panel * rows + row) * layout.panelElements() + column) *
           layout.elementBits();
-      CHECK_EQ(layout.linearBitOffset(c), linear);
-      CHECK_EQ(bits, applySwizzle(linear / 8, layout.swizzleBytes()) * 8 +
+      EXPECT_EQ(layout.linearBitOffset(c), linear);
+      EXPECT_EQ(bits, applySwizzle(linear / 8, layout.swizzleBytes()) * 8 +
                          linear % 8);
     }
-    CHECK_EQ(layout.numRows() * layout.numPanels() * layout.panelElements(),
+    EXPECT_EQ(layout.numRows() * layout.numPanels() * layout.panelElements(),
              layout.numElements());
     // Vectors of the stated length are contiguous.
     const int64_t length = layout.contiguousElements();
@@ -102,7 +102,7 @@ TEST(offsetsAreBijectiveAndInvertible) {
       const int64_t i = c[layout.fastestDim()] % length;
       Coordinate first = c;
       first[layout.fastestDim()] -= i;
-      CHECK_EQ(layout.bitOffset(c),
+      EXPECT_EQ(layout.bitOffset(c),
                layout.bitOffset(first) + i * layout.elementBits());
     }
   }
@@ -111,32 +111,32 @@ TEST(offsetsAreBijectiveAndInvertible) {
 TEST(sizesAndAlignment) {
   auto tile = SharedLayout::swizzled({64, 256}, 16);
   REQUIRE(tile);
-  CHECK_EQ(tile->str(), "64x256 x 16b order(1, 0) panel 64 swizzle 128");
-  CHECK_EQ(tile->sizeBytes(), 32768);
-  CHECK_EQ(tile->numPanels(), 4);
-  CHECK_EQ(tile->panelBytes(), 8192);
-  CHECK_EQ(tile->rowBytes(), 128);
-  CHECK_EQ(tile->requiredAlignment(), 1024);
+  EXPECT_EQ(tile->str(), "64x256 x 16b order(1, 0) panel 64 swizzle 128");
+  EXPECT_EQ(tile->sizeBytes(), 32768);
+  EXPECT_EQ(tile->numPanels(), 4);
+  EXPECT_EQ(tile->panelBytes(), 8192);
+  EXPECT_EQ(tile->rowBytes(), 128);
+  EXPECT_EQ(tile->requiredAlignment(), 1024);
   auto odd = SharedLayout::swizzled({64, 96}, 16);
   REQUIRE(odd);
-  CHECK_EQ(odd->swizzleBytes(), 64);
-  CHECK_EQ(odd->requiredAlignment(), 512);
+  EXPECT_EQ(odd->swizzleBytes(), 64);
+  EXPECT_EQ(odd->requiredAlignment(), 512);
   auto narrow = SharedLayout::swizzled({64, 48}, 8, {0, 1}, 32);
   REQUIRE(narrow);
-  CHECK_EQ(narrow->numPanels(), 2);
-  CHECK_EQ(narrow->requiredAlignment(), 256);
+  EXPECT_EQ(narrow->numPanels(), 2);
+  EXPECT_EQ(narrow->requiredAlignment(), 256);
   auto plain = SharedLayout::rowMajor({3, 5}, 4);
   REQUIRE(plain);
-  CHECK_EQ(plain->sizeBytes(), 8);
-  CHECK_EQ(plain->requiredAlignment(), 16);
+  EXPECT_EQ(plain->sizeBytes(), 8);
+  EXPECT_EQ(plain->requiredAlignment(), 16);
   auto column = SharedLayout::columnMajor({3, 5}, 32);
   REQUIRE(column);
-  CHECK_EQ(column->byteOffset({1, 0}), 4);
-  CHECK_EQ(column->byteOffset({0, 1}), 12);
+  EXPECT_EQ(column->byteOffset({1, 0}), 4);
+  EXPECT_EQ(column->byteOffset({0, 1}), 12);
   auto scalar = SharedLayout::rowMajor({}, 32);
   REQUIRE(scalar);
-  CHECK_EQ(scalar->sizeBytes(), 4);
-  CHECK_EQ(scalar->byteOffset({}), 0);
+  EXPECT_EQ(scalar->sizeBytes(), 4);
+  EXPECT_EQ(scalar->byteOffset({}), 0);
 }
 
 TEST(sharedLayoutErrors) {
@@ -144,21 +144,21 @@ TEST(sharedLayoutErrors) {
                   std::vector<int> order, int64_t panel, int64_t swizzle) {
     return SharedLayout::create(shape, bits, order, panel, swizzle).error();
   };
-  CHECK_EQ(error({8, 64}, 16, {1, 0}, 64, 128), "");
-  CHECK_EQ(error({8, 0}, 16, {1, 0}, 64, 128),
+  EXPECT_EQ(error({8, 64}, 16, {1, 0}, 64, 128), "");
+  EXPECT_EQ(error({8, 0}, 16, {1, 0}, 64, 128),
            "dim 1 has extent 0, expected at least 1");
-  CHECK_EQ(error({8, 64}, 12, {1, 0}, 64, 128),
+  EXPECT_EQ(error({8, 64}, 12, {1, 0}, 64, 128),
            "elements of 12 bits, expected a power of two up to 128");
-  CHECK_EQ(error({8, 64}, 16, {1, 1}, 64, 128),
+  EXPECT_EQ(error({8, 64}, 16, {1, 1}, 64, 128),
            "the order is not a permutation of the 2 dims");
-  CHECK_EQ(error({8, 64}, 16, {1, 0}, 48, 0),
+  EXPECT_EQ(error({8, 64}, 16, {1, 0}, 48, 0),
            "panels of 48 elements do not divide the fastest extent 64");
-  CHECK_EQ(error({8, 64}, 16, {1, 0}, 64, 16),
+  EXPECT_EQ(error({8, 64}, 16, {1, 0}, 64, 16),
            "a swizzle of 16 bytes, expected 0, 32, 64 or 128");
-  CHECK_EQ(error({8, 64}, 16, {1, 0}, 32, 128),
+  EXPECT_EQ(error({8, 64}, 16, {1, 0}, 32, 128),
            "panels of 32 elements of 16 bits are not 128 bytes wide, as the "
            "swizzle needs");
-  CHECK_EQ(SharedLayout::swizzled({8, 96}, 16, {1, 0}, 128).error(),
+  EXPECT_EQ(SharedLayout::swizzled({8, 96}, 16, {1, 0}, 128).error(),
            "rows of 96 elements of 16 bits (192 bytes) are not a multiple of "
            "128 bytes");
 }
@@ -176,29 +176,29 @@ TEST(bankConflictsOfKnownPatterns) {
   auto plain = SharedLayout::rowMajor({64, 64}, 16);
   auto swizzled = SharedLayout::swizzled({64, 64}, 16);
   REQUIRE(plain && swizzled);
-  CHECK_EQ(accessRows(*plain, 8, 16).wavefronts, 8);
-  CHECK_EQ(accessRows(*plain, 32, 16).wavefronts, 32);
-  CHECK_EQ(accessRows(*plain, 32, 16).idealWavefronts, 4);
-  CHECK_EQ(accessRows(*swizzled, 32, 16).conflicts(), 0);
-  CHECK_EQ(accessRows(*plain, 32, 4).wavefronts, 32);
+  EXPECT_EQ(accessRows(*plain, 8, 16).wavefronts, 8);
+  EXPECT_EQ(accessRows(*plain, 32, 16).wavefronts, 32);
+  EXPECT_EQ(accessRows(*plain, 32, 16).idealWavefronts, 4);
+  EXPECT_EQ(accessRows(*swizzled, 32, 16).conflicts(), 0);
+  EXPECT_EQ(accessRows(*plain, 32, 4).wavefronts, 32);
   // Rows of 64 and 32 bytes under their swizzles.
   for (int64_t columns : {32, 16}) {
     auto narrow = SharedLayout::swizzled({64, columns}, 16);
     REQUIRE(narrow);
-    CHECK_EQ(accessRows(*narrow, 32, 16).conflicts(), 0);
+    EXPECT_EQ(accessRows(*narrow, 32, 16).conflicts(), 0);
   }
   // Broadcast, stride 2, inactive lanes, narrow accesses.
-  CHECK_EQ(countBankConflicts(std::vector<int64_t>(32, 64), 4).wavefronts, 1);
+  EXPECT_EQ(countBankConflicts(std::vector<int64_t>(32, 64), 4).wavefronts, 1);
   std::vector<int64_t> stride2, bytes, idle(32, kInactiveLane);
   for (int64_t lane = 0; lane < 32; ++lane) {
     stride2.push_back(8 * lane);
     bytes.push_back(lane);
   }
-  CHECK_EQ(countBankConflicts(stride2, 4).wavefronts, 2);
-  CHECK_EQ(countBankConflicts(stride2, 8).wavefronts, 2);
-  CHECK_EQ(countBankConflicts(stride2, 8).conflicts(), 0);
-  CHECK_EQ(countBankConflicts(bytes, 1).wavefronts, 1);
-  CHECK_EQ(countBankConflicts(idle, 4).wavefronts, 0);
+  EXPECT_EQ(countBankConflicts(stride2, 4).wavefronts, 2);
+  EXPECT_EQ(countBankConflicts(stride2, 8).wavefronts, 2);
+  EXPECT_EQ(countBankConflicts(stride2, 8).conflicts(), 0);
+  EXPECT_EQ(countBankConflicts(bytes, 1).wavefronts, 1);
+  EXPECT_EQ(countBankConflicts(idle, 4).wavefronts, 0);
   idle[3] = 0;
-  CHECK_EQ(countBankConflicts(idle, 16).wavefronts, 1);
+  EXPECT_EQ(countBankConflicts(idle, 16).wavefronts, 1);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
+#include "UnitTest.h"
 #include "tilemlir/Layout/MmaFragments.h"
 #include "tilemlir/Layout/WarpPartition.h"
 
@@ -28,16 +28,16 @@ TEST(partitionsCoverTheTile) {
                                     WarpPolicy::FullCol}) {
             auto grid = partitionWarps(m, n, warps, policy, atomM, 8);
             REQUIRE(grid);
-            CHECK_EQ(grid->numWarps(), warps);
-            CHECK_EQ(m % (grid->warpsM * atomM), 0);
-            CHECK_EQ(n % (grid->warpsN * 8), 0);
+            EXPECT_EQ(grid->numWarps(), warps);
+            EXPECT_EQ(m % (grid->warpsM * atomM), 0);
+            EXPECT_EQ(n % (grid->warpsN * 8), 0);
             if (policy == WarpPolicy::FullRow)
-              CHECK_EQ(grid->warpsM, mostM);
+              EXPECT_EQ(grid->warpsM, mostM);
             if (policy == WarpPolicy::FullCol)
-              CHECK_EQ(grid->warpsN, mostN);
+              EXPECT_EQ(grid->warpsN, mostN);
             if (policy == WarpPolicy::Square)
-              CHECK_EQ(grid->warpsM * grid->warpsN, mostUsed);
-            CHECK(checkWarpGrid(m, n, warps, grid->warpsM, grid->warpsN, atomM,
+              EXPECT_EQ(grid->warpsM * grid->warpsN, mostUsed);
+            EXPECT_TRUE(checkWarpGrid(m, n, warps, grid->warpsM, grid->warpsN, atomM,
                                 8));
           }
         }
@@ -47,35 +47,35 @@ TEST(squareBalancesTheWarpTile) {
   auto grid = [](int64_t m, int64_t n, int64_t warps) {
     return *partitionWarps(m, n, warps, WarpPolicy::Square);
   };
-  CHECK(grid(128, 128, 4) == (WarpGrid{2, 2, 1}));
-  CHECK(grid(128, 256, 8) == (WarpGrid{2, 4, 1}));
-  CHECK(grid(256, 128, 8) == (WarpGrid{4, 2, 1}));
-  CHECK(grid(64, 256, 4) == (WarpGrid{1, 4, 1}));
-  CHECK(grid(128, 24, 4) == (WarpGrid{4, 1, 1}));
+  EXPECT_TRUE(grid(128, 128, 4) == (WarpGrid{2, 2, 1}));
+  EXPECT_TRUE(grid(128, 256, 8) == (WarpGrid{2, 4, 1}));
+  EXPECT_TRUE(grid(256, 128, 8) == (WarpGrid{4, 2, 1}));
+  EXPECT_TRUE(grid(64, 256, 4) == (WarpGrid{1, 4, 1}));
+  EXPECT_TRUE(grid(128, 24, 4) == (WarpGrid{4, 1, 1}));
 }
 
 TEST(fullPoliciesSpillTheRest) {
-  CHECK(*partitionWarps(32, 128, 8, WarpPolicy::FullRow) ==
+  EXPECT_TRUE(*partitionWarps(32, 128, 8, WarpPolicy::FullRow) ==
         (WarpGrid{2, 4, 1}));
-  CHECK(*partitionWarps(128, 24, 8, WarpPolicy::FullCol) ==
+  EXPECT_TRUE(*partitionWarps(128, 24, 8, WarpPolicy::FullCol) ==
         (WarpGrid{8, 1, 1}));
   // Neither dimension can use all warps: the rest repeats.
-  CHECK(*partitionWarps(16, 8, 4, WarpPolicy::FullRow) == (WarpGrid{1, 1, 4}));
-  CHECK(*partitionWarps(16, 40, 4, WarpPolicy::FullCol) == (WarpGrid{1, 1, 4}));
-  CHECK(*partitionWarps(16, 40, 5, WarpPolicy::FullRow) == (WarpGrid{1, 5, 1}));
+  EXPECT_TRUE(*partitionWarps(16, 8, 4, WarpPolicy::FullRow) == (WarpGrid{1, 1, 4}));
+  EXPECT_TRUE(*partitionWarps(16, 40, 4, WarpPolicy::FullCol) == (WarpGrid{1, 1, 4}));
+  EXPECT_TRUE(*partitionWarps(16, 40, 5, WarpPolicy::FullRow) == (WarpGrid{1, 5, 1}));
 }
 
 TEST(partitionErrorsNameTheSizes) {
-  CHECK_EQ(partitionWarps(24, 64, 4, WarpPolicy::Square).error(),
+  EXPECT_EQ(partitionWarps(24, 64, 4, WarpPolicy::Square).error(),
            "M = 24 of the 24x64 tile is not a positive multiple of 16");
-  CHECK_EQ(partitionWarps(64, 12, 4, WarpPolicy::Square).error(),
+  EXPECT_EQ(partitionWarps(64, 12, 4, WarpPolicy::Square).error(),
            "N = 12 of the 64x12 tile is not a positive multiple of 8");
-  CHECK_EQ(partitionWarps(64, 64, 0, WarpPolicy::Square).error(),
+  EXPECT_EQ(partitionWarps(64, 64, 0, WarpPolicy::Square).error(),
            "the 64x64 tile needs at least one warp");
-  CHECK_EQ(checkWarpGrid(64, 64, 4, 3, 1).error(),
+  EXPECT_EQ(checkWarpGrid(64, 64, 4, 3, 1).error(),
            "a grid of 3x1 warps does not divide 4 warps");
-  CHECK_EQ(checkWarpGrid(64, 24, 4, 1, 2).error(),
+  EXPECT_EQ(checkWarpGrid(64, 24, 4, 1, 2).error(),
            "N = 24 has 3 column blocks of 8, which do not divide among 2 warps");
-  CHECK_EQ(checkWarpGrid(48, 64, 4, 2, 2).error(),
+  EXPECT_EQ(checkWarpGrid(48, 64, 4, 2, 2).error(),
            "M = 48 has 3 row blocks of 16, which do not divide among 2 warps");
 }
