@@ -22,9 +22,8 @@ tilemlir::layout::countBankConflicts(const std::vector<int64_t> &laneAddresses,
   assert((accessBytes == 1 || accessBytes == 2 || accessBytes == 4 ||
           accessBytes == 8 || accessBytes == 16) &&
          "no such access width");
-  const size_t lanesPerPhase = accessBytes <= kWordBytes
-                                   ? 32
-                                   : static_cast<size_t>(128 / accessBytes);
+  const size_t lanesPerPhase =
+      accessBytes <= kWordBytes ? 32 : static_cast<size_t>(128 / accessBytes);
   BankUse use;
   for (size_t begin = 0; begin < laneAddresses.size(); begin += lanesPerPhase) {
     const size_t end = std::min(begin + lanesPerPhase, laneAddresses.size());

@@ -90,8 +90,9 @@ tilemlir::layout::blocked(const std::vector<int64_t> &shape, int64_t threads,
   std::sort(sorted.begin(), sorted.end());
   for (int dim = 0; dim < static_cast<int>(sorted.size()); ++dim)
     if (sorted[dim] != dim || static_cast<int>(sorted.size()) != rank)
-      return Error{"the order of a blocked layout is not a permutation of the " +
-                   std::to_string(rank) + " dims"};
+      return Error{
+          "the order of a blocked layout is not a permutation of the " +
+          std::to_string(rank) + " dims"};
 
   const int64_t vector = std::gcd(vectorElements, shape[dims[0]]);
   std::vector<int64_t> work;

@@ -26,8 +26,8 @@ int64_t Conversion::numShuffles() const {
 
 namespace {
 
-/// Finds elements of a layout quickly: thread and register parts add up over the
-/// dims.
+/// Finds elements of a layout quickly: thread and register parts add up over
+/// the dims.
 class ElementFinder {
 public:
   explicit ElementFinder(const FragmentLayout &layout)
@@ -214,16 +214,13 @@ static std::string checkComparable(const FragmentLayout &from,
     return "cannot convert a layout of " + shapeText(from.shape()) +
            " to one of " + shapeText(to.shape());
   if (from.numThreads() != to.numThreads())
-    return "cannot convert a layout over " +
-           std::to_string(from.numThreads()) + " threads to one over " +
-           std::to_string(to.numThreads());
+    return "cannot convert a layout over " + std::to_string(from.numThreads()) +
+           " threads to one over " + std::to_string(to.numThreads());
   return "";
 }
 
-Result<Conversion>
-tilemlir::layout::classifyConversion(const FragmentLayout &from,
-                                     const FragmentLayout &to,
-                                     int64_t maxShuffles) {
+Result<Conversion> tilemlir::layout::classifyConversion(
+    const FragmentLayout &from, const FragmentLayout &to, int64_t maxShuffles) {
   std::string message = checkComparable(from, to);
   if (!message.empty())
     return Error{std::move(message)};
@@ -261,8 +258,9 @@ tilemlir::layout::classifyConversion(const FragmentLayout &from,
 /// and the 16-byte limit permitting. A power of two.
 static int64_t vectorElements(const FragmentLayout &fragment,
                               const SharedLayout &scratch) {
-  const int64_t run = std::gcd(fragment.contiguousElements(scratch.fastestDim()),
-                               scratch.contiguousElements());
+  const int64_t run =
+      std::gcd(fragment.contiguousElements(scratch.fastestDim()),
+               scratch.contiguousElements());
   int64_t elements = 1;
   while (run % (elements * 2) == 0 &&
          elements * 2 * scratch.elementBits() <= 128)
@@ -314,10 +312,8 @@ static bool staysInWarp(const FragmentLayout &from, const FragmentLayout &to) {
   return true;
 }
 
-Result<SharedConversion>
-tilemlir::layout::planSharedConversion(const FragmentLayout &from,
-                                       const FragmentLayout &to,
-                                       int64_t elementBits) {
+Result<SharedConversion> tilemlir::layout::planSharedConversion(
+    const FragmentLayout &from, const FragmentLayout &to, int64_t elementBits) {
   std::string message = checkComparable(from, to);
   if (!message.empty())
     return Error{std::move(message)};
@@ -339,8 +335,8 @@ tilemlir::layout::planSharedConversion(const FragmentLayout &from,
       if (dim != fastest)
         order.push_back(dim);
     for (int64_t swizzle : {0, 128, 64, 32}) {
-      Result<SharedLayout> scratch = SharedLayout::swizzled(
-          from.shape(), elementBits, order, swizzle);
+      Result<SharedLayout> scratch =
+          SharedLayout::swizzled(from.shape(), elementBits, order, swizzle);
       if (!scratch)
         continue;
       SharedConversion plan;

@@ -59,8 +59,8 @@ inline std::vector<Digit> registerDigits(const FragmentLayout &layout) {
 
 /// The digits that count inside the shape along `dim`, by ascending stride.
 /// Verified layouts guarantee that each stride is the product of the extents
-/// before it. Digits whose stride is at least the extent of the dim are left out:
-/// they are 0 for every element.
+/// before it. Digits whose stride is at least the extent of the dim are left
+/// out: they are 0 for every element.
 inline std::vector<Digit> coordinateDigits(const FragmentLayout &layout,
                                            int dim) {
   std::vector<Digit> all;
@@ -71,9 +71,8 @@ inline std::vector<Digit> coordinateDigits(const FragmentLayout &layout,
     if (digit.dim == dim && digit.extent > 1 &&
         digit.stride < layout.shape()[dim])
       digits.push_back(digit);
-  std::sort(digits.begin(), digits.end(), [](const Digit &a, const Digit &b) {
-    return a.stride < b.stride;
-  });
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit &a, const Digit &b) { return a.stride < b.stride; });
   return digits;
 }
 

@@ -1,8 +1,8 @@
 //===- FragmentAccess.cpp - Reading one fragment under another ------------===//
 //
 // projectedAccess decides per operand dimension, digit by digit. Iteration dims
-// are independent of each other, so the conditions on one operand dimension only
-// involve the modes of the iteration dimension that indexes it.
+// are independent of each other, so the conditions on one operand dimension
+// only involve the modes of the iteration dimension that indexes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,8 @@ static std::string threadDigitText(const Digit &digit) {
 }
 
 namespace {
-/// Which register of the operand the register digits of one iteration dim select.
+/// Which register of the operand the register digits of one iteration dim
+/// select.
 struct DimTable {
   /// Indexed by the part of the register index that belongs to the iteration
   /// dim; -1 where no element is.
@@ -104,9 +105,9 @@ static AccessTable combineTables(const FragmentLayout &iteration,
 }
 
 /// The digit-wise decision; thread modes of both layouts are the same digits.
-static Result<AccessTable> accessByDigits(
-    const FragmentLayout &iteration, const FragmentLayout &operand,
-    const std::vector<AccessIndex> &access, bool needRegisters) {
+static Result<AccessTable>
+accessByDigits(const FragmentLayout &iteration, const FragmentLayout &operand,
+               const std::vector<AccessIndex> &access, bool needRegisters) {
   // Drop the extent-1 modes, which need not be the same on both sides.
   auto properDigits = [](const FragmentLayout &layout) {
     std::vector<Digit> digits;
@@ -141,10 +142,10 @@ static Result<AccessTable> accessByDigits(
       if (theirs.dim != dim)
         continue;
       const bool operandIsZero = theirs.stride >= operand.shape()[dim];
-      const bool iterationIsZero = ours.dim != kReplica &&
-                                   ours.stride >= iteration.shape()[ours.dim];
-      const bool known = iterationIsZero || (!isConstant &&
-                                             ours.dim == index.iterationDim);
+      const bool iterationIsZero =
+          ours.dim != kReplica && ours.stride >= iteration.shape()[ours.dim];
+      const bool known =
+          iterationIsZero || (!isConstant && ours.dim == index.iterationDim);
       if (!known)
         return Error{where + " lies along digit " + threadDigitText(theirs) +
                      ", which does not follow its index"};
@@ -157,8 +158,7 @@ static Result<AccessTable> accessByDigits(
 
     std::vector<Digit> iterationPart;
     if (!isConstant)
-      for (const Digit &digit :
-           coordinateDigits(iteration, index.iterationDim))
+      for (const Digit &digit : coordinateDigits(iteration, index.iterationDim))
         if (!digit.isThread)
           iterationPart.push_back(digit);
 
@@ -169,16 +169,17 @@ static Result<AccessTable> accessByDigits(
       const int64_t coordinate = i + index.offset;
       for (const ThreadCondition &condition : conditions) {
         const int64_t needed =
-            condition.operandIsZero ? 0
-                                    : condition.operand->ofCoordinate(coordinate);
-        const int64_t actual =
-            condition.iterationIsZero ? 0 : condition.iteration->ofCoordinate(i);
+            condition.operandIsZero
+                ? 0
+                : condition.operand->ofCoordinate(coordinate);
+        const int64_t actual = condition.iterationIsZero
+                                   ? 0
+                                   : condition.iteration->ofCoordinate(i);
         if (needed != actual)
           return Error{where + ": index " + std::to_string(coordinate) +
-                       " is held where " +
-                       threadDigitText(*condition.operand) + " is " +
-                       std::to_string(needed) + " but used where it is " +
-                       std::to_string(actual)};
+                       " is held where " + threadDigitText(*condition.operand) +
+                       " is " + std::to_string(needed) +
+                       " but used where it is " + std::to_string(actual)};
       }
       if (!needRegisters)
         continue;
@@ -250,8 +251,8 @@ static Result<AccessTable> accessByEnumeration(
       }
       if (holder != primary)
         return Error{"thread " + std::to_string(thread) +
-                     " needs an element that thread " +
-                     std::to_string(holder) + " holds"};
+                     " needs an element that thread " + std::to_string(holder) +
+                     " holds"};
       if (!needRegisters)
         continue;
       int64_t &entry = result.operandRegister[r];
@@ -330,8 +331,7 @@ tilemlir::layout::layoutForAccess(const FragmentLayout &iteration,
   }
   for (const Mode &mode : iteration.registerModes())
     if (operandDim[mode.dim] != kReplica)
-      registers.push_back(
-          Mode{mode.extent, operandDim[mode.dim], mode.stride});
+      registers.push_back(Mode{mode.extent, operandDim[mode.dim], mode.stride});
   return FragmentLayout::create(shape, std::move(threads),
                                 std::move(registers));
 }

@@ -12,8 +12,8 @@
 using namespace tilemlir::layout;
 using namespace tilemlir::layout::detail;
 
-// Products stay below 2^31 so that thread ids, registers and coordinates fit the
-// 32-bit arithmetic of generated code.
+// Products stay below 2^31 so that thread ids, registers and coordinates fit
+// the 32-bit arithmetic of generated code.
 static constexpr int64_t kMaxProduct = (int64_t(1) << 31) - 1;
 
 static std::string verifyModes(const std::vector<int64_t> &shape,
@@ -50,14 +50,14 @@ static std::string verifyModes(const std::vector<int64_t> &shape,
   return "";
 }
 
-// Digits restricted to [0, extent of dim) represent every coordinate exactly once
-// iff, by ascending stride, each stride equals the product of the extents before
-// it until that product reaches the extent of the dim: a smaller stride repeats
-// the coordinate `stride`, a larger one leaves the coordinate `product` out. Later
-// strides must lie beyond the shape.
-static std::string verifyCoverage(const std::vector<int64_t> &shape, int dim,
-                                  std::vector<std::pair<int64_t, int64_t>>
-                                      &stridesAndExtents) {
+// Digits restricted to [0, extent of dim) represent every coordinate exactly
+// once iff, by ascending stride, each stride equals the product of the extents
+// before it until that product reaches the extent of the dim: a smaller stride
+// repeats the coordinate `stride`, a larger one leaves the coordinate `product`
+// out. Later strides must lie beyond the shape.
+static std::string
+verifyCoverage(const std::vector<int64_t> &shape, int dim,
+               std::vector<std::pair<int64_t, int64_t>> &stridesAndExtents) {
   std::sort(stridesAndExtents.begin(), stridesAndExtents.end());
   const int64_t size = shape[dim];
   const std::string where = " of dim " + std::to_string(dim);
@@ -108,10 +108,9 @@ std::string FragmentLayout::verify(const std::vector<int64_t> &shape,
   return "";
 }
 
-Result<FragmentLayout>
-FragmentLayout::create(std::vector<int64_t> shape,
-                       std::vector<Mode> threadModes,
-                       std::vector<Mode> registerModes) {
+Result<FragmentLayout> FragmentLayout::create(std::vector<int64_t> shape,
+                                              std::vector<Mode> threadModes,
+                                              std::vector<Mode> registerModes) {
   std::string message = verify(shape, threadModes, registerModes);
   if (!message.empty())
     return Error{std::move(message)};
@@ -297,8 +296,8 @@ bool FragmentLayout::isSameMap(const FragmentLayout &other) const {
     return false;
   if (canonical() == other.canonical())
     return true;
-  // Do not rely on the canonical form for the negative answer: enumerate, and stop
-  // at the first difference.
+  // Do not rely on the canonical form for the negative answer: enumerate, and
+  // stop at the first difference.
   std::vector<std::vector<int64_t>> ours, theirs;
   for (int64_t r = 0; r < registerCount; ++r) {
     ours.push_back(registerOffset(r));
@@ -346,9 +345,10 @@ static std::vector<Mode> coalesce(const std::vector<Mode> &modes) {
   return merged;
 }
 
-// Where the last digit of a dim ends and padding begins is a matter of notation:
-// 12@0*1 and 6@0*1, 2 idle say the same of a dim of extent 5. The canonical form
-// makes the digit as short as the shape allows and says the rest along dim 0.
+// Where the last digit of a dim ends and padding begins is a matter of
+// notation: 12@0*1 and 6@0*1, 2 idle say the same of a dim of extent 5. The
+// canonical form makes the digit as short as the shape allows and says the rest
+// along dim 0.
 FragmentLayout FragmentLayout::canonical() const {
   FragmentLayout result = *this;
   std::vector<int64_t> reached(rank(), 1);

@@ -83,8 +83,7 @@ static bool splitOverDims(const ReshapeGroup &group,
                           const std::vector<int64_t> &newShape, int64_t extent,
                           int64_t stride, std::vector<Mode> &result) {
   int64_t dimStride = 1;
-  const int slowestOfGroup =
-      slowestDim(newShape, group.newBegin, group.newEnd);
+  const int slowestOfGroup = slowestDim(newShape, group.newBegin, group.newEnd);
   for (int dim = group.newEnd - 1; dim >= slowestOfGroup; --dim) {
     const int64_t dimEnd = dimStride * newShape[dim];
     const bool slowest = dim == slowestOfGroup;
@@ -157,19 +156,17 @@ FragmentLayout::reshape(const std::vector<int64_t> &newShape) const {
       const bool passesThrough = group.oldEnd - group.oldBegin == 1 &&
                                  group.newEnd - group.newBegin == 1;
       if (!passesThrough && isPadded[mode.dim] &&
-          mode.dim !=
-              slowestDim(shapeOfTile, group.oldBegin, group.oldEnd))
+          mode.dim != slowestDim(shapeOfTile, group.oldBegin, group.oldEnd))
         return Error{"cannot reshape " + shapeText(shapeOfTile) + " to " +
-                     shapeText(newShape) + ": dim " +
-                     std::to_string(mode.dim) + " has padding"};
+                     shapeText(newShape) + ": dim " + std::to_string(mode.dim) +
+                     " has padding"};
       if (!splitOverDims(group, newShape, mode.extent,
                          mode.stride * rowStride[mode.dim], newModes[which]))
-        return Error{"cannot reshape " + shapeText(shapeOfTile) + " to " +
-                     shapeText(newShape) + ": mode " +
-                     std::to_string(mode.extent) + "@" +
-                     std::to_string(mode.dim) + "*" +
-                     std::to_string(mode.stride) +
-                     " straddles a new dimension"};
+        return Error{
+            "cannot reshape " + shapeText(shapeOfTile) + " to " +
+            shapeText(newShape) + ": mode " + std::to_string(mode.extent) +
+            "@" + std::to_string(mode.dim) + "*" + std::to_string(mode.stride) +
+            " straddles a new dimension"};
     }
     ++which;
   }
@@ -205,8 +202,8 @@ Result<RegisterSlice> FragmentLayout::sliceRegisters(int dim, int64_t start,
   }
   const bool reachesEnd = start + extent == shapeOfTile[dim];
   if (start % unit != 0 || (extent % unit != 0 && !reachesEnd))
-    return Error{name + " is not made of whole registers: " +
-                 std::to_string(unit) +
+    return Error{name +
+                 " is not made of whole registers: " + std::to_string(unit) +
                  " consecutive coordinates are spread over threads"};
 
   const int64_t first = start / unit;
@@ -217,8 +214,9 @@ Result<RegisterSlice> FragmentLayout::sliceRegisters(int dim, int64_t start,
   for (const Digit &digit : upper)
     isUpper[digit.position] = true;
 
-  // If the part is a box of upper digits, keep the order of the registers: digits
-  // below `boundary` are complete, the one there is a range, those above fixed.
+  // If the part is a box of upper digits, keep the order of the registers:
+  // digits below `boundary` are complete, the one there is a range, those above
+  // fixed.
   size_t boundary = 0;
   int64_t block = 1;
   while (boundary < upper.size() &&
@@ -281,8 +279,8 @@ Result<RegisterSlice> FragmentLayout::sliceRegisters(int dim, int64_t start,
     }
   }
 
-  // Thread digits that reached only padding do so in the part as well, but their
-  // stride must stay beyond its shape, which is smaller.
+  // Thread digits that reached only padding do so in the part as well, but
+  // their stride must stay beyond its shape, which is smaller.
   Result<FragmentLayout> layout = create(shape, modesOfThread, modes);
   if (!layout)
     return Error{name + ": " + layout.error()};
@@ -297,8 +295,8 @@ static std::vector<Mode> shiftDims(std::vector<Mode> modes, int fromDim,
   return modes;
 }
 
-Result<FragmentLayout> FragmentLayout::insertDimInRegisters(
-    int dim, int64_t extent) const {
+Result<FragmentLayout>
+FragmentLayout::insertDimInRegisters(int dim, int64_t extent) const {
   if (dim < 0 || dim > rank())
     return Error{"cannot insert dim " + std::to_string(dim) + " into " +
                  shapeText(shapeOfTile)};

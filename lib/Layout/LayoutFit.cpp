@@ -79,8 +79,7 @@ static int64_t swizzleElements(int64_t offset, int bits, int base, int shift) {
          (((offset >> (base + shift)) & ((int64_t(1) << bits) - 1)) << base);
 }
 
-int64_t
-StridedXorLayout::offset(const std::vector<int64_t> &coordinate) const {
+int64_t StridedXorLayout::offset(const std::vector<int64_t> &coordinate) const {
   int64_t linear = base;
   std::vector<int64_t> rest = coordinate;
   for (const Mode &mode : modes) {
@@ -145,8 +144,8 @@ static Candidate fitLinearPart(const std::vector<int64_t> &shape,
   return candidate;
 }
 
-static std::vector<int64_t> coordinateOfElement(const std::vector<int64_t> &shape,
-                                                int64_t element) {
+static std::vector<int64_t>
+coordinateOfElement(const std::vector<int64_t> &shape, int64_t element) {
   std::vector<int64_t> coordinate(shape.size());
   for (size_t dim = shape.size(); dim-- > 0;) {
     coordinate[dim] = element % shape[dim];
@@ -168,8 +167,7 @@ enumerateOffsets(const std::vector<int64_t> &shape,
     offsets.push_back(function(coordinate));
     if (offsets.back() < 0)
       return Error{"the layout maps " + coordinateText(coordinate) +
-                   " to the negative offset " +
-                   std::to_string(offsets.back())};
+                   " to the negative offset " + std::to_string(offsets.back())};
   } while (nextCoordinate(coordinate, shape));
 
   std::vector<std::pair<int64_t, size_t>> byOffset;
@@ -178,14 +176,13 @@ enumerateOffsets(const std::vector<int64_t> &shape,
   std::sort(byOffset.begin(), byOffset.end());
   for (size_t i = 1; i < byOffset.size(); ++i)
     if (byOffset[i].first == byOffset[i - 1].first)
-      return Error{
-          "the layout maps " +
-          coordinateText(coordinateOfElement(
-              shape, static_cast<int64_t>(byOffset[i - 1].second))) +
-          " and " +
-          coordinateText(coordinateOfElement(
-              shape, static_cast<int64_t>(byOffset[i].second))) +
-          " to the same offset " + std::to_string(byOffset[i].first)};
+      return Error{"the layout maps " +
+                   coordinateText(coordinateOfElement(
+                       shape, static_cast<int64_t>(byOffset[i - 1].second))) +
+                   " and " +
+                   coordinateText(coordinateOfElement(
+                       shape, static_cast<int64_t>(byOffset[i].second))) +
+                   " to the same offset " + std::to_string(byOffset[i].first)};
   return offsets;
 }
 
@@ -199,8 +196,7 @@ static Result<StridedXorLayout> fitTable(const std::vector<int64_t> &shape,
   for (int bits = 1; bits <= 4; ++bits)
     for (int base = 0; base <= 8; ++base)
       for (int shift = bits; shift <= 10; ++shift) {
-        Candidate candidate =
-            fitLinearPart(shape, offsets, bits, base, shift);
+        Candidate candidate = fitLinearPart(shape, offsets, bits, base, shift);
         if (candidate.agreeing == offsets.size())
           return candidate.layout;
         if (candidate.agreeing > best.agreeing)
@@ -210,8 +206,8 @@ static Result<StridedXorLayout> fitTable(const std::vector<int64_t> &shape,
                coordinateText(coordinateOfElement(
                    shape, static_cast<int64_t>(best.agreeing))) +
                " is at offset " + std::to_string(offsets[best.agreeing]) +
-               ", expected " + std::to_string(best.expected) +
-               " to continue " + best.layout.str()};
+               ", expected " + std::to_string(best.expected) + " to continue " +
+               best.layout.str()};
 }
 
 Result<StridedXorLayout>
@@ -285,8 +281,8 @@ struct PlacedDigit {
 };
 } // namespace
 
-/// Orders digits by weight and fills the gaps between them: by extending a digit
-/// that ends its dim, else by a mode that reaches only padding.
+/// Orders digits by weight and fills the gaps between them: by extending a
+/// digit that ends its dim, else by a mode that reaches only padding.
 static std::string chainDigits(std::vector<PlacedDigit> digits, int64_t total,
                                const std::vector<int64_t> &shape,
                                const char *what, std::vector<Mode> &modes) {
@@ -337,9 +333,10 @@ static int64_t primaryThread(const FragmentLayout &layout, int64_t thread) {
   return primary;
 }
 
-Result<FragmentLayout> tilemlir::layout::fitFragmentLayout(
-    const std::vector<int64_t> &shape, int64_t threads, int64_t replicas,
-    const FragmentFunction &function) {
+Result<FragmentLayout>
+tilemlir::layout::fitFragmentLayout(const std::vector<int64_t> &shape,
+                                    int64_t threads, int64_t replicas,
+                                    const FragmentFunction &function) {
   for (int64_t extent : shape)
     if (extent < 1)
       return Error{"a fragment layout of the empty tile " + shapeText(shape)};

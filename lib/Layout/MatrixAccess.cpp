@@ -11,9 +11,9 @@
 using namespace tilemlir::layout;
 using namespace tilemlir::layout::detail;
 
-/// Checks that element `e` of a register group lies at +e along `elementDim`, and
-/// lane l at `packed * (l % 4)` along elementDim and l / 4 along `otherDim`,
-/// in every warp. Returns the reason if not.
+/// Checks that element `e` of a register group lies at +e along `elementDim`,
+/// and lane l at `packed * (l % 4)` along elementDim and l / 4 along
+/// `otherDim`, in every warp. Returns the reason if not.
 static std::string matchLanes(const FragmentLayout &fragment, int elementDim,
                               int otherDim, int64_t packed) {
   for (int64_t r = 0; r < fragment.numRegisters(); ++r) {

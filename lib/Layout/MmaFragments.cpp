@@ -54,8 +54,7 @@ static Result<MmaFragment> makeFragment(std::vector<int64_t> shape,
 
 Result<MmaFragment> tilemlir::layout::mmaAccumulator(int64_t m, int64_t n,
                                                      const WarpGrid &grid) {
-  std::string message =
-      checkDivides("M", m, grid.warpsM, "warps along M", 16);
+  std::string message = checkDivides("M", m, grid.warpsM, "warps along M", 16);
   if (message.empty())
     message = checkDivides("N", n, grid.warpsN, "warps along N", 8);
   if (!message.empty())
@@ -141,9 +140,8 @@ Result<MmaFragment> tilemlir::layout::mmaOperandB(int64_t k, int64_t n,
                       columns / 8, k / atomK, packed * halves);
 }
 
-Result<MmaFragment>
-tilemlir::layout::wgmmaAccumulator(int64_t m, int64_t n,
-                                   const WarpGrid &groups) {
+Result<MmaFragment> tilemlir::layout::wgmmaAccumulator(int64_t m, int64_t n,
+                                                       const WarpGrid &groups) {
   std::string message =
       checkDivides("M", m, groups.warpsM, "warp groups along M", kWgmmaRows);
   if (message.empty())
@@ -156,21 +154,23 @@ tilemlir::layout::wgmmaAccumulator(int64_t m, int64_t n,
                  std::to_string(groups.warpsN) + " warp groups " +
                  std::to_string(columns) + " columns, at most " +
                  std::to_string(kWgmmaMaxColumns) + " are possible"};
-  return makeFragment(
-      {m, n},
-      {{4, 1, 2},
-       {8, 0, 1},
-       {4, 0, 16},
-       {groups.warpsM, 0, rows},
-       {groups.warpsN, 1, columns},
-       replicaMode(groups.replicas)},
-      {{2, 1, 1}, {2, 0, 8}, {columns / 8, 1, 8}, {rows / kWgmmaRows, 0, kWgmmaRows}},
-      rows / kWgmmaRows, 1, columns / 2);
+  return makeFragment({m, n},
+                      {{4, 1, 2},
+                       {8, 0, 1},
+                       {4, 0, 16},
+                       {groups.warpsM, 0, rows},
+                       {groups.warpsN, 1, columns},
+                       replicaMode(groups.replicas)},
+                      {{2, 1, 1},
+                       {2, 0, 8},
+                       {columns / 8, 1, 8},
+                       {rows / kWgmmaRows, 0, kWgmmaRows}},
+                      rows / kWgmmaRows, 1, columns / 2);
 }
 
-Result<MmaFragment>
-tilemlir::layout::wgmmaOperandA(int64_t m, int64_t k, int64_t elementBits,
-                                const WarpGrid &groups) {
+Result<MmaFragment> tilemlir::layout::wgmmaOperandA(int64_t m, int64_t k,
+                                                    int64_t elementBits,
+                                                    const WarpGrid &groups) {
   std::string message = checkElementBits(elementBits);
   if (message.empty())
     message = checkAtomK(k, elementBits, mmaAtomK(elementBits));

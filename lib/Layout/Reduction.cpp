@@ -53,8 +53,8 @@ static ReductionStep makeStep(int64_t threadStride, int64_t extent) {
   return step;
 }
 
-Result<ReductionPlan> tilemlir::layout::planReduction(
-    const FragmentLayout &source, int dim) {
+Result<ReductionPlan>
+tilemlir::layout::planReduction(const FragmentLayout &source, int dim) {
   Result<FragmentLayout> result = project(source, dim);
   if (!result)
     return Error{result.error()};
@@ -80,8 +80,8 @@ Result<ReductionPlan> tilemlir::layout::planReduction(
       return source.registerOffset(a)[dim] < source.registerOffset(b)[dim];
     });
 
-  // Merge neighbouring digits of the dim, whatever their strides, then cut at the
-  // warp boundary: the lanes' share is cheap.
+  // Merge neighbouring digits of the dim, whatever their strides, then cut at
+  // the warp boundary: the lanes' share is cheap.
   std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const Digit &digit : threadDigits(source)) {
     if (digit.dim != dim || digit.extent == 1)

@@ -2,8 +2,8 @@
 //
 // A swizzle XORs chunk bits with row bits. Adding a constant before it is the
 // same as adding after it where no row bit below the period of the pattern
-// changes, and the same as an XOR where no carry occurs. Candidates are made from
-// one coordinate and checked on all.
+// changes, and the same as an XOR where no carry occurs. Candidates are made
+// from one coordinate and checked on all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,8 @@
 using namespace tilemlir::layout;
 
 namespace {
-/// Offsets of one delta from all base coordinates, before and after the swizzle.
+/// Offsets of one delta from all base coordinates, before and after the
+/// swizzle.
 struct OffsetTable {
   std::vector<int64_t> linear;
   std::vector<int64_t> swizzled;
@@ -70,9 +71,10 @@ static std::optional<AddressDelta> relate(const SharedLayout &layout,
   return std::nullopt;
 }
 
-std::optional<AddressDelta> tilemlir::layout::addressDelta(
-    const SharedLayout &layout, const std::vector<std::vector<int64_t>> &bases,
-    const std::vector<int64_t> &delta) {
+std::optional<AddressDelta>
+tilemlir::layout::addressDelta(const SharedLayout &layout,
+                               const std::vector<std::vector<int64_t>> &bases,
+                               const std::vector<int64_t> &delta) {
   return relate(layout,
                 offsetsOf(layout, bases, std::vector<int64_t>(delta.size(), 0)),
                 offsetsOf(layout, bases, delta));

@@ -176,8 +176,8 @@ int64_t SharedLayout::contiguousElements() const {
   return bytesOfSwizzle == 0 ? elementsPerPanel : 128 / bitsPerElement;
 }
 
-int64_t SharedLayout::linearBitOffset(
-    const std::vector<int64_t> &coordinate) const {
+int64_t
+SharedLayout::linearBitOffset(const std::vector<int64_t> &coordinate) const {
   assert(static_cast<int>(coordinate.size()) == rank() && "rank mismatch");
   if (rank() == 0)
     return 0;
@@ -193,19 +193,17 @@ int64_t SharedLayout::linearBitOffset(
          bitsPerElement;
 }
 
-int64_t SharedLayout::linearByteOffset(
-    const std::vector<int64_t> &coordinate) const {
+int64_t
+SharedLayout::linearByteOffset(const std::vector<int64_t> &coordinate) const {
   return linearBitOffset(coordinate) / 8;
 }
 
-int64_t
-SharedLayout::bitOffset(const std::vector<int64_t> &coordinate) const {
+int64_t SharedLayout::bitOffset(const std::vector<int64_t> &coordinate) const {
   const int64_t bits = linearBitOffset(coordinate);
   return applySwizzle(bits / 8, bytesOfSwizzle) * 8 + bits % 8;
 }
 
-int64_t
-SharedLayout::byteOffset(const std::vector<int64_t> &coordinate) const {
+int64_t SharedLayout::byteOffset(const std::vector<int64_t> &coordinate) const {
   return bitOffset(coordinate) / 8;
 }
 
@@ -228,8 +226,8 @@ std::vector<int64_t> SharedLayout::coordinateAt(int64_t bitOffset) const {
 }
 
 std::string SharedLayout::str() const {
-  std::string text =
-      shapeText(shapeOfTile) + " x " + std::to_string(bitsPerElement) + "b order(";
+  std::string text = shapeText(shapeOfTile) + " x " +
+                     std::to_string(bitsPerElement) + "b order(";
   for (size_t i = 0; i < dimOrder.size(); ++i)
     text += (i ? ", " : "") + std::to_string(dimOrder[i]);
   return text + ") panel " + std::to_string(elementsPerPanel) + " swizzle " +

@@ -50,9 +50,9 @@ Result<WarpGrid> tilemlir::layout::partitionWarps(int64_t m, int64_t n,
     grid.warpsM = std::gcd(warps / grid.warpsN, atomsM);
     break;
   case WarpPolicy::Square: {
-    // Use as many warps as the atoms allow. Among equals minimise rows + columns
-    // of a warp tile, the operand elements it reads per k; prefer more warps along
-    // M, which keeps the rows of a reduction inside fewer warps.
+    // Use as many warps as the atoms allow. Among equals minimise rows +
+    // columns of a warp tile, the operand elements it reads per k; prefer more
+    // warps along M, which keeps the rows of a reduction inside fewer warps.
     int64_t bestUsed = 0, bestEdge = 0;
     for (int64_t warpsM = warps; warpsM >= 1; --warpsM) {
       if (warps % warpsM != 0 || atomsM % warpsM != 0)

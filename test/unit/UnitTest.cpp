@@ -1,4 +1,5 @@
-// Runs the registered unit tests; arguments select the tests whose names contain one of them.
+// Runs the registered unit tests; arguments select the tests whose names
+// contain one of them.
 #include "UnitTest.h"
 
 #include <cstdio>

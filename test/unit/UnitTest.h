@@ -1,5 +1,6 @@
-// A minimal unit test frame for the libraries without MLIR: TEST bodies register themselves, expectations count
-// failures and carry on, and UnitTest.cpp holds the main function that runs all of them.
+// A minimal unit test frame for the libraries without MLIR: TEST bodies
+// register themselves, expectations count failures and carry on, and
+// UnitTest.cpp holds the main function that runs all of them.
 #ifndef TILEMLIR_TEST_UNIT_UNITTEST_H
 #define TILEMLIR_TEST_UNIT_UNITTEST_H
 
@@ -23,10 +24,12 @@ std::vector<TestCase> &testCases();
 /// Records a failed expectation of the running test and prints it.
 void reportFailure(const char *file, int line, const std::string &message);
 
-/// What the running test works on at the moment, printed with a failure: the round of a loop, a random input.
+/// What the running test works on at the moment, printed with a failure: the
+/// round of a loop, a random input.
 void setContext(std::string context);
 
-/// Random numbers, seeded anew before every test: by TILEMLIR_TEST_SEED, else by a constant.
+/// Random numbers, seeded anew before every test: by TILEMLIR_TEST_SEED, else
+/// by a constant.
 std::mt19937 &randomEngine();
 
 /// A uniform random integer in [low, high].
@@ -78,8 +81,7 @@ void expectEqual(const char *file, int line, const char *textA,
 
 #define TEST(name)                                                             \
   static void test_##name();                                                   \
-  static ::tilemlir::unittest::Registrar registrar_##name(#name,               \
-                                                          test_##name);        \
+  static ::tilemlir::unittest::Registrar registrar_##name(#name, test_##name); \
   static void test_##name()
 
 #define EXPECT_TRUE(condition)                                                 \
@@ -90,7 +92,8 @@ void expectEqual(const char *file, int line, const char *textA,
 
 #define EXPECT_FALSE(condition) EXPECT_TRUE(!(condition))
 
-/// Records a failure and leaves the test: for what the rest of the test relies on.
+/// Records a failure and leaves the test: for what the rest of the test relies
+/// on.
 #define REQUIRE(condition)                                                     \
   do {                                                                         \
     if (!(condition)) {                                                        \

@@ -27,8 +27,8 @@ struct BankUse {
   int64_t conflicts() const { return wavefronts - idealWavefronts; }
 };
 
-/// `laneAddresses` holds up to 32 byte addresses, `accessBytes` is 1, 2, 4, 8 or
-/// 16 and every address is a multiple of it.
+/// `laneAddresses` holds up to 32 byte addresses, `accessBytes` is 1, 2, 4, 8
+/// or 16 and every address is a multiple of it.
 BankUse countBankConflicts(const std::vector<int64_t> &laneAddresses,
                            int64_t accessBytes);
 

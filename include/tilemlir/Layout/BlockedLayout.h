@@ -14,13 +14,13 @@ namespace tilemlir::layout {
 
 /// Distributes `shape` over `threads` threads for coalesced accesses.
 ///
-/// `order` lists the dims from the fastest in memory to the slowest; empty means
-/// row-major (last dim fastest). Along the fastest dim each thread holds vectors
-/// of gcd(vectorElements, extent) elements. The threads are factored over the
-/// dims; the factors minimise vectors per thread, weighted by the bytes of a
-/// memory line left unused when a row gets few threads, then padding. Threads
-/// for which there is no work become replicas if that is possible without
-/// padding, else padding.
+/// `order` lists the dims from the fastest in memory to the slowest; empty
+/// means row-major (last dim fastest). Along the fastest dim each thread holds
+/// vectors of gcd(vectorElements, extent) elements. The threads are factored
+/// over the dims; the factors minimise vectors per thread, weighted by the
+/// bytes of a memory line left unused when a row gets few threads, then
+/// padding. Threads for which there is no work become replicas if that is
+/// possible without padding, else padding.
 Result<FragmentLayout> blocked(const std::vector<int64_t> &shape,
                                int64_t threads, int64_t vectorElements,
                                const std::vector<int> &order = {});

@@ -58,8 +58,8 @@ struct Conversion {
   int64_t numShuffles() const;
 };
 
-/// Both layouts must have the same shape and number of threads. A shuffle form is
-/// given only if it needs at most `maxShuffles` instructions.
+/// Both layouts must have the same shape and number of threads. A shuffle form
+/// is given only if it needs at most `maxShuffles` instructions.
 Result<Conversion> classifyConversion(const FragmentLayout &from,
                                       const FragmentLayout &to,
                                       int64_t maxShuffles = 64);
@@ -72,7 +72,8 @@ struct SharedConversion {
   int64_t loadElements = 1;
   /// Bank conflicts of all stores and loads of warp 0, for reports.
   int64_t conflicts = 0;
-  /// Every warp loads only what its own threads stored: a warp barrier is enough.
+  /// Every warp loads only what its own threads stored: a warp barrier is
+  /// enough.
   bool warpLocal = false;
 };
 

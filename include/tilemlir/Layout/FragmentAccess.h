@@ -47,15 +47,15 @@ Result<AccessTable> projectedAccess(const FragmentLayout &iteration,
 /// The identity access of rank `rank`.
 std::vector<AccessIndex> identityAccess(int rank);
 
-/// Layout for a new operand such that projectedAccess(iteration, result, access)
-/// holds: each thread gets the elements that its iterations read; threads that
-/// read the same elements become replicas. Every iteration dim must be used at
-/// most once and with offset 0, constants only on unit dims. `shape` is the shape
-/// of the operand: for each dim the shape of the iteration dim, or 1.
-Result<FragmentLayout>
-layoutForAccess(const FragmentLayout &iteration,
-                const std::vector<AccessIndex> &access,
-                const std::vector<int64_t> &shape);
+/// Layout for a new operand such that projectedAccess(iteration, result,
+/// access) holds: each thread gets the elements that its iterations read;
+/// threads that read the same elements become replicas. Every iteration dim
+/// must be used at most once and with offset 0, constants only on unit dims.
+/// `shape` is the shape of the operand: for each dim the shape of the iteration
+/// dim, or 1.
+Result<FragmentLayout> layoutForAccess(const FragmentLayout &iteration,
+                                       const std::vector<AccessIndex> &access,
+                                       const std::vector<int64_t> &shape);
 
 } // namespace tilemlir::layout
 

@@ -39,8 +39,7 @@ struct Mode {
 
   bool isReplica() const { return dim == kReplica; }
   bool operator==(const Mode &other) const {
-    return extent == other.extent && dim == other.dim &&
-           stride == other.stride;
+    return extent == other.extent && dim == other.dim && stride == other.stride;
   }
   bool operator!=(const Mode &other) const { return !(*this == other); }
 };
@@ -96,9 +95,10 @@ public:
 
   /// Returns an empty string for a valid layout, else the reason. Checks:
   /// extents and shape are at least 1, dims are in range, register modes are no
-  /// replicas, replica strides are 0, products fit 31 bits, and for every dim the
-  /// modes reach each coordinate in [0, shape[dim]) by exactly one digit vector.
-  /// Coordinates beyond the shape (padding) may be reached any number of times.
+  /// replicas, replica strides are 0, products fit 31 bits, and for every dim
+  /// the modes reach each coordinate in [0, shape[dim]) by exactly one digit
+  /// vector. Coordinates beyond the shape (padding) may be reached any number
+  /// of times.
   static std::string verify(const std::vector<int64_t> &shape,
                             const std::vector<Mode> &threadModes,
                             const std::vector<Mode> &registerModes);
@@ -164,13 +164,14 @@ public:
   }
   /// Same shape and the same element (or padding) in every register of every
   /// thread, however the modes are written. The replica *numbering* is not
-  /// compared, only which elements a thread holds and which threads are primary.
+  /// compared, only which elements a thread holds and which threads are
+  /// primary.
   bool isSameMap(const FragmentLayout &other) const;
 
-  /// Canonical form, the same for all layouts of one map: extent-1 modes dropped,
-  /// adjacent modes that continue each other merged, digits no longer than the
-  /// shape needs, modes that only reach padding written along dim 0 with the next
-  /// free stride. Same map, same number of threads and registers.
+  /// Canonical form, the same for all layouts of one map: extent-1 modes
+  /// dropped, adjacent modes that continue each other merged, digits no longer
+  /// than the shape needs, modes that only reach padding written along dim 0
+  /// with the next free stride. Same map, same number of threads and registers.
   FragmentLayout canonical() const;
 
   /// If every thread holds the same elements in both layouts: the table with
@@ -198,8 +199,8 @@ public:
   Result<FragmentLayout> flatten() const;
 
   /// The part [start, start + extent) of `dim`, for every thread the same
-  /// registers. Refused when the part is not made of whole register digits, that
-  /// is, when a thread digit decides whether an element belongs to it.
+  /// registers. Refused when the part is not made of whole register digits,
+  /// that is, when a thread digit decides whether an element belongs to it.
   Result<RegisterSlice> sliceRegisters(int dim, int64_t start,
                                        int64_t extent) const;
 
@@ -209,10 +210,10 @@ public:
 
   /// Inserts a dimension of `extent` at position `dim` and spreads it over the
   /// replicas: the inverse of projecting it out. `vectorElements` (a divisor of
-  /// `extent`) neighbours stay in the fastest registers, the replica digits take
-  /// the next factors as far as `extent` needs them (the rest stays replicated),
-  /// what then remains goes to the slowest registers. The new dimension may be
-  /// padded when the factors do not divide it.
+  /// `extent`) neighbours stay in the fastest registers, the replica digits
+  /// take the next factors as far as `extent` needs them (the rest stays
+  /// replicated), what then remains goes to the slowest registers. The new
+  /// dimension may be padded when the factors do not divide it.
   Result<FragmentLayout>
   insertDimOverReplicas(int dim, int64_t extent,
                         int64_t vectorElements = 1) const;

@@ -18,8 +18,9 @@ namespace tilemlir::layout {
 
 /// offset(c) = swizzle(base + sum of digit * stride) in elements, where the
 /// digits are those of the mixed-radix modes of each dim and swizzle(x) = x ^
-/// (((x >> (swizzleBase + swizzleShift)) & (2^swizzleBits - 1)) << swizzleBase).
-/// Covers padded rows, panels, any dim order and all XOR swizzles.
+/// (((x >> (swizzleBase + swizzleShift)) & (2^swizzleBits - 1)) <<
+/// swizzleBase). Covers padded rows, panels, any dim order and all XOR
+/// swizzles.
 struct StridedXorLayout {
   std::vector<int64_t> shape;
   /// `dim` and coordinate step are implied by the order: the modes of one dim

@@ -5,9 +5,9 @@
 //
 // Source: PTX ISA, "Warp-level matrix load instruction: ldmatrix" and
 // "... store instruction: stmatrix": an 8x8 matrix of 16-bit elements has rows
-// of 16 contiguous bytes; lane l holds bytes 4 (l % 4) .. + 3 of row l / 4 in one
-// 32-bit register; with .trans lane l holds column l / 4, rows 2 (l % 4) and + 1.
-// Lane l supplies the address of row l % 8 of matrix l / 8.
+// of 16 contiguous bytes; lane l holds bytes 4 (l % 4) .. + 3 of row l / 4 in
+// one 32-bit register; with .trans lane l holds column l / 4, rows 2 (l % 4)
+// and + 1. Lane l supplies the address of row l % 8 of matrix l / 8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,9 @@
 
 namespace tilemlir::layout {
 
-/// How a fragment is moved by ldmatrix / stmatrix. 32-bit register `i` (elements
-/// i * E to (i + 1) * E - 1, E = registersPerMatrix) is one 8x8 matrix.
+/// How a fragment is moved by ldmatrix / stmatrix. 32-bit register `i`
+/// (elements i * E to (i + 1) * E - 1, E = registersPerMatrix) is one 8x8
+/// matrix.
 struct MatrixAccess {
   /// Use the .trans form (16-bit elements only).
   bool transposed = false;
@@ -33,23 +34,24 @@ struct MatrixAccess {
   int64_t numMatrices = 0;
 };
 
-/// Tests whether `fragment` can be moved with ldmatrix/stmatrix from/to a buffer
-/// in which `contiguousDim` is contiguous (2-D, no padding inside a matrix).
-/// The error says which digit is wrong.
+/// Tests whether `fragment` can be moved with ldmatrix/stmatrix from/to a
+/// buffer in which `contiguousDim` is contiguous (2-D, no padding inside a
+/// matrix). The error says which digit is wrong.
 Result<MatrixAccess> matchMatrixAccess(const FragmentLayout &fragment,
                                        int64_t elementBits, int contiguousDim);
 
-/// Coordinate of the row that `thread` addresses in an instruction that moves the
-/// `matrices` (1, 2 or 4 matrix numbers) of the fragment. Lanes beyond 8 x count
-/// repeat earlier ones, which the hardware ignores. Equals
-/// matrixThreadOffset(thread) + (offset of the matrix of this lane), which is how
-/// code should be generated: the first part once per thread.
-std::vector<int64_t>
-matrixRowCoordinate(const FragmentLayout &fragment, const MatrixAccess &access,
-                    int64_t thread, const std::vector<int64_t> &matrices);
+/// Coordinate of the row that `thread` addresses in an instruction that moves
+/// the `matrices` (1, 2 or 4 matrix numbers) of the fragment. Lanes beyond 8 x
+/// count repeat earlier ones, which the hardware ignores. Equals
+/// matrixThreadOffset(thread) + (offset of the matrix of this lane), which is
+/// how code should be generated: the first part once per thread.
+std::vector<int64_t> matrixRowCoordinate(const FragmentLayout &fragment,
+                                         const MatrixAccess &access,
+                                         int64_t thread,
+                                         const std::vector<int64_t> &matrices);
 
-/// Offset of matrix number `matrix`: coordinate of its first element relative to
-/// the origin of the warp's data.
+/// Offset of matrix number `matrix`: coordinate of its first element relative
+/// to the origin of the warp's data.
 std::vector<int64_t> matrixOffset(const FragmentLayout &fragment,
                                   const MatrixAccess &access, int64_t matrix);
 

@@ -29,8 +29,8 @@ namespace tilemlir::layout {
 
 /// A fragment made of instruction operands ("atoms"). The registers of one atom
 /// are consecutive and in the order of the instruction. For an accumulator
-/// outer = M atoms and inner = N atoms; for A outer = M atoms and inner = K atoms;
-/// for B outer = N atoms and inner = K atoms.
+/// outer = M atoms and inner = N atoms; for A outer = M atoms and inner = K
+/// atoms; for B outer = N atoms and inner = K atoms.
 struct MmaFragment {
   FragmentLayout layout;
   /// Atoms per warp (per warp group for wgmma).

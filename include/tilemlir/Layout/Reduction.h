@@ -1,7 +1,7 @@
 //===- Reduction.h - Projecting a dimension out of a fragment ---*- C++ -*-===//
 //
-// The layout of a reduction's result and the steps that compute it: first inside
-// the thread, then over the lanes of a warp, then over warps.
+// The layout of a reduction's result and the steps that compute it: first
+// inside the thread, then over the lanes of a warp, then over warps.
 //
 //===----------------------------------------------------------------------===//
 

@@ -24,8 +24,8 @@ struct AddressDelta {
 /// coordinate c in `bases` (typically the start coordinates of all threads), or
 /// nullopt if there is none of this form. A pure addition is preferred. All
 /// coordinates reached must be inside the shape. Offsets are those inside the
-/// aligned buffer; a buffer base that is a multiple of requiredAlignment() may be
-/// added afterwards (XOR does not touch its bits).
+/// aligned buffer; a buffer base that is a multiple of requiredAlignment() may
+/// be added afterwards (XOR does not touch its bits).
 std::optional<AddressDelta>
 addressDelta(const SharedLayout &layout,
              const std::vector<std::vector<int64_t>> &bases,
@@ -34,7 +34,8 @@ addressDelta(const SharedLayout &layout,
 /// How to form many addresses from few base registers.
 struct AddressPlan {
   struct Base {
-    /// The base is derived as offset(c + deltas[seed]), computed from scratch, ...
+    /// The base is derived as offset(c + deltas[seed]), computed from scratch,
+    /// ...
     size_t seed = 0;
     /// ... and then XORed with this constant (0 for the seed itself).
     int64_t xorBytes = 0;

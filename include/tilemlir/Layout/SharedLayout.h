@@ -20,29 +20,27 @@
 namespace tilemlir::layout {
 
 /// XORs the index of the 16-byte chunk of `byteOffset` with row bits. 128: bits
-/// 4-6 with bits 7-9; 64: bits 4-5 with bits 7-8; 32: bit 4 with bit 7; 0: nothing.
-/// An involution; linear over XOR.
+/// 4-6 with bits 7-9; 64: bits 4-5 with bits 7-8; 32: bit 4 with bit 7; 0:
+/// nothing. An involution; linear over XOR.
 int64_t applySwizzle(int64_t byteOffset, int64_t swizzleBytes);
 
 /// A tile in shared memory. The fastest dim is cut into panels of
 /// `panelElements`; the byte offset runs over the column in the panel, then the
-/// rows (all slower dims in `order`), then the panels; then the swizzle is applied
-/// to the offset inside the (requiredAlignment()-aligned) buffer.
+/// rows (all slower dims in `order`), then the panels; then the swizzle is
+/// applied to the offset inside the (requiredAlignment()-aligned) buffer.
 class SharedLayout {
 public:
   SharedLayout() = default;
 
   /// Builds a layout or says what is wrong (see verify).
-  static Result<SharedLayout> create(std::vector<int64_t> shape,
-                                     int64_t elementBits,
-                                     std::vector<int> order,
-                                     int64_t panelElements,
-                                     int64_t swizzleBytes);
+  static Result<SharedLayout>
+  create(std::vector<int64_t> shape, int64_t elementBits,
+         std::vector<int> order, int64_t panelElements, int64_t swizzleBytes);
 
   /// Empty string for a valid layout, else the reason. Checks: extents >= 1;
   /// elementBits is a power of two from 1 to 128; order is a permutation;
-  /// panelElements divides the fastest extent; swizzleBytes is 0, 32, 64 or 128;
-  /// a swizzled panel is exactly swizzleBytes wide.
+  /// panelElements divides the fastest extent; swizzleBytes is 0, 32, 64 or
+  /// 128; a swizzled panel is exactly swizzleBytes wide.
   static std::string verify(const std::vector<int64_t> &shape,
                             int64_t elementBits, const std::vector<int> &order,
                             int64_t panelElements, int64_t swizzleBytes);
@@ -83,8 +81,8 @@ public:
 
   /// Bytes of the buffer. Sub-byte elements are packed, low bits first.
   int64_t sizeBytes() const;
-  /// Alignment for which the swizzle pattern starts at the buffer: 1024, 512, 256
-  /// bytes for 128, 64, 32-byte swizzles, else 16.
+  /// Alignment for which the swizzle pattern starts at the buffer: 1024, 512,
+  /// 256 bytes for 128, 64, 32-byte swizzles, else 16.
   int64_t requiredAlignment() const;
 
   /// Offset before the swizzle, in bits.

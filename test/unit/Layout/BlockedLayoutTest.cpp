@@ -1,11 +1,12 @@
 //===- BlockedLayoutTest.cpp - Layouts for copies and elementwise ---------===//
 //
-// Checks coverage, vector length, idle threads and coalescing of blocked layouts.
+// Checks coverage, vector length, idle threads and coalescing of blocked
+// layouts.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomLayouts.h"
 #include "tilemlir/Layout/BlockedLayout.h"
+#include "RandomLayouts.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -28,10 +29,12 @@ TEST(blockedLayoutsCoverTheTile) {
     EXPECT_TRUE(layout->isBijectiveModuloReplicas());
     EXPECT_TRUE(layout->contiguousElements(order[0]) % length == 0);
     // No thread holds more vectors than an even split with all dims rounded up
-    // to the threads would give; in particular nothing degenerates to one thread.
+    // to the threads would give; in particular nothing degenerates to one
+    // thread.
     const int64_t vectors = product(shape) / length;
     const int64_t perThread = layout->numRegisters() / length;
-    EXPECT_TRUE(perThread <= std::max<int64_t>(4, 4 * ((vectors + threads - 1) / threads)));
+    EXPECT_TRUE(perThread <=
+                std::max<int64_t>(4, 4 * ((vectors + threads - 1) / threads)));
   }
 }
 
@@ -42,13 +45,21 @@ TEST(commonTilesHaveNoPaddingAndFullLines) {
     const char *expected;
   };
   for (const Case &c : std::vector<Case>{
-           {{128, 64}, 128, 8,
+           {{128, 64},
+            128,
+            8,
             "128x64 threads(8@1*8, 16@0*1) registers(8@1*1, 8@0*16)"},
-           {{128, 32}, 128, 8,
+           {{128, 32},
+            128,
+            8,
             "128x32 threads(4@1*8, 32@0*1) registers(8@1*1, 4@0*32)"},
-           {{32, 256}, 128, 4,
+           {{32, 256},
+            128,
+            4,
             "32x256 threads(64@1*4, 2@0*1) registers(4@1*1, 16@0*2)"},
-           {{128, 96}, 128, 8,
+           {{128, 96},
+            128,
+            8,
             "128x96 threads(4@1*8, 32@0*1) registers(8@1*1, 3@1*32, 4@0*32)"},
            {{64}, 128, 4, "64 threads(16@0*4, 8@r) registers(4@0*1)"},
            {{5}, 128, 4, "5 threads(8@0*1, 16@r) registers()"},
@@ -64,7 +75,7 @@ TEST(blockedColumnsFollowTheOrder) {
   auto layout = blocked({64, 128}, 128, 8, {0, 1});
   REQUIRE(layout);
   EXPECT_EQ(layout->str(),
-           "64x128 threads(8@0*8, 16@1*1) registers(8@0*1, 8@1*16)");
+            "64x128 threads(8@0*8, 16@1*1) registers(8@0*1, 8@1*16)");
 }
 
 TEST(oddRowsStayCoalesced) {

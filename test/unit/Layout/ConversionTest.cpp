@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/Conversion.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/BlockedLayout.h"
-#include "tilemlir/Layout/Conversion.h"
 #include "tilemlir/Layout/MmaFragments.h"
 
 using namespace oracle;
@@ -160,8 +160,9 @@ TEST(randomConversionsDeliverEveryElement) {
     auto conversion = classifyConversion(from, to);
     REQUIRE(conversion);
     ++count[conversion->kind];
-    const bool inThread = conversion->kind == ConversionKind::Identity ||
-                          conversion->kind == ConversionKind::RegisterPermutation;
+    const bool inThread =
+        conversion->kind == ConversionKind::Identity ||
+        conversion->kind == ConversionKind::RegisterPermutation;
     EXPECT_EQ(inThread, staysInThread(from, to));
     if (conversion->kind == ConversionKind::Identity)
       EXPECT_TRUE(conversion->reason.empty());
@@ -224,11 +225,11 @@ TEST(conversionErrors) {
   FragmentLayout a = randomLayout({8, 8}, 32), b = randomLayout({8, 4}, 32),
                  c = randomLayout({8, 8}, 64);
   EXPECT_EQ(classifyConversion(a, b).error(),
-           "cannot convert a layout of 8x8 to one of 8x4");
+            "cannot convert a layout of 8x8 to one of 8x4");
   EXPECT_EQ(classifyConversion(a, c).error(),
-           "cannot convert a layout over 32 threads to one over 64");
+            "cannot convert a layout over 32 threads to one over 64");
   EXPECT_FALSE(planSharedConversion(a, b, 16));
   EXPECT_EQ(planSharedConversion(a, a, 4).error(),
-           "cannot exchange elements of 4 bits through shared memory; pack "
-           "them into bytes first");
+            "cannot exchange elements of 4 bits through shared memory; pack "
+            "them into bytes first");
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomLayouts.h"
 #include "tilemlir/Layout/FragmentAccess.h"
+#include "RandomLayouts.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -30,9 +30,8 @@ accessByEnumeration(const FragmentLayout &iteration,
         continue;
       Coordinate o;
       for (const AccessIndex &index : access)
-        o.push_back(index.offset + (index.iterationDim < 0
-                                        ? 0
-                                        : i[index.iterationDim]));
+        o.push_back(index.offset +
+                    (index.iterationDim < 0 ? 0 : i[index.iterationDim]));
       if (!inside(o, operand.shape()))
         return std::nullopt;
       auto found = registerOf.find(linearize(o, operand.shape()));
@@ -53,7 +52,7 @@ static void checkAccess(const FragmentLayout &iteration,
   auto result = projectedAccess(iteration, operand, access);
   auto expected = accessByEnumeration(iteration, operand, access);
   unittest::setContext(iteration.str() + " reads " + operand.str() + ": " +
-                    result.error());
+                       result.error());
   EXPECT_EQ(static_cast<bool>(result), expected.has_value());
   if (result && expected)
     EXPECT_EQ(result->operandRegister, *expected);
@@ -88,9 +87,8 @@ TEST(projectedAccessAgreesWithEnumeration) {
     checkAccess(iteration, *fitting, access, legal, illegal);
     FragmentLayout other = replicateSome(shuffleRegisters(*fitting));
     checkAccess(iteration, other, access, legal, illegal);
-    checkAccess(iteration,
-                randomLayout(operandShape, iteration.numThreads()), access,
-                legal, illegal);
+    checkAccess(iteration, randomLayout(operandShape, iteration.numThreads()),
+                access, legal, illegal);
   }
   EXPECT_TRUE(legal > 1500);
   EXPECT_TRUE(illegal > 500);
@@ -103,9 +101,9 @@ TEST(shiftedAndConstantAccesses) {
     const int64_t extent = unittest::random(1, 24);
     const int64_t rows = unittest::random(1, 4);
     const int64_t offset = unittest::random(0, 12);
-    FragmentLayout operand = randomLayout(
-        {rows, extent + offset + unittest::random(0, 8)}, unittest::random(1, 6),
-        unittest::chance(50), 50);
+    FragmentLayout operand =
+        randomLayout({rows, extent + offset + unittest::random(0, 8)},
+                     unittest::random(1, 6), unittest::chance(50), 50);
     FragmentLayout iteration =
         randomLayout({extent}, operand.numThreads(), unittest::chance(50), 50);
     checkAccess(iteration, operand,
@@ -134,7 +132,8 @@ TEST(diagonalAccess) {
 }
 
 TEST(threadIdsWithoutCommonFactors) {
-  // 2 x 3 against 3 x 2: no digit is common, yet both put element i on thread i.
+  // 2 x 3 against 3 x 2: no digit is common, yet both put element i on thread
+  // i.
   auto a = FragmentLayout::create({6}, {{2, 0, 1}, {3, 0, 2}}, {});
   auto b = FragmentLayout::create({6}, {{3, 0, 1}, {2, 0, 3}}, {});
   auto c = FragmentLayout::create({6}, {{3, 0, 2}, {2, 0, 1}}, {});
@@ -158,16 +157,16 @@ TEST(accessErrorsSayWhatIsWrong) {
   };
   EXPECT_EQ(error(*column, {AccessIndex::iteration(0)}), "");
   EXPECT_EQ(error(*column, {AccessIndex::iteration(1)}),
-           "dim 0 of the operand lies along digit thread % 8, which does not "
-           "follow its index");
+            "dim 0 of the operand lies along digit thread % 8, which does not "
+            "follow its index");
   EXPECT_EQ(error(*column, {AccessIndex::iteration(0, 1)}),
-           "indices [1, 8] leave dim 0 of extent 8");
+            "indices [1, 8] leave dim 0 of extent 8");
   EXPECT_EQ(error(*column, {AccessIndex::iteration(2)}),
-           "index 0 uses iteration dim 2 of 2");
+            "index 0 uses iteration dim 2 of 2");
   EXPECT_EQ(error(*column, {}),
-           "the access has 0 indices, the operand has rank 1");
+            "the access has 0 indices, the operand has rank 1");
   EXPECT_EQ(error(*shorter, {AccessIndex::iteration(0)}),
-           "the iterations run on 8 threads, the operand is held by 4");
+            "the iterations run on 8 threads, the operand is held by 4");
 }
 
 TEST(containsAgreesWithEnumeration) {
@@ -175,10 +174,10 @@ TEST(containsAgreesWithEnumeration) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout small = randomLayout(shape, randomThreads());
-    FragmentLayout large = unittest::chance(60)
-                               ? replicateSome(small)
-                               : randomLayout(shape, small.numThreads(), true,
-                                              60);
+    FragmentLayout large =
+        unittest::chance(60)
+            ? replicateSome(small)
+            : randomLayout(shape, small.numThreads(), true, 60);
     unittest::setContext(large.str() + " contains " + small.str());
     const Map a = enumerate(large), b = enumerate(small);
     bool expected = true;

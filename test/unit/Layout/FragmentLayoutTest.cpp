@@ -48,24 +48,25 @@ TEST(createRejectsMalformedModes) {
   };
   EXPECT_EQ(error({0}, {}, {}), "dim 0 has extent 0, expected at least 1");
   EXPECT_EQ(error({4}, {{0, 0, 1}}, {}),
-           "thread mode 0 has extent 0, expected at least 1");
+            "thread mode 0 has extent 0, expected at least 1");
   EXPECT_EQ(error({4}, {}, {{4, 1, 1}}),
-           "register mode 0 refers to dim 1 of a tile of rank 1");
+            "register mode 0 refers to dim 1 of a tile of rank 1");
   EXPECT_EQ(error({4}, {}, {{4, 0, 0}}),
-           "register mode 0 has stride 0, expected at least 1");
+            "register mode 0 has stride 0, expected at least 1");
   EXPECT_EQ(error({4}, {}, {{4, kReplica, 0}}),
-           "register mode 0 is a replica, but only thread modes can be "
-           "replicas");
+            "register mode 0 is a replica, but only thread modes can be "
+            "replicas");
   EXPECT_EQ(error({4}, {{2, kReplica, 1}}, {{4, 0, 1}}),
-           "thread mode 0 is a replica with stride 1, expected 0");
+            "thread mode 0 is a replica with stride 1, expected 0");
   EXPECT_EQ(error({4}, {{2, 0, 1}}, {}),
-           "coordinate 2 of dim 0 is held by no register");
+            "coordinate 2 of dim 0 is held by no register");
   EXPECT_EQ(error({4}, {{2, 0, 1}}, {{4, 0, 1}}),
-           "coordinate 1 of dim 0 is held more than once");
-  EXPECT_EQ(error({4}, {{1 << 20, kReplica, 0}, {1 << 20, kReplica, 0}},
-                 {{4, 0, 1}}),
-           "the extents of the thread modes multiply to 2^31 or more");
-  EXPECT_EQ(error({1 << 20, 1 << 20}, {}, {}), "the tile has 2^31 elements or more");
+            "coordinate 1 of dim 0 is held more than once");
+  EXPECT_EQ(
+      error({4}, {{1 << 20, kReplica, 0}, {1 << 20, kReplica, 0}}, {{4, 0, 1}}),
+      "the extents of the thread modes multiply to 2^31 or more");
+  EXPECT_EQ(error({1 << 20, 1 << 20}, {}, {}),
+            "the tile has 2^31 elements or more");
 }
 
 TEST(scalarTileIsFullyReplicated) {
@@ -87,7 +88,7 @@ TEST(textShowsEveryMode) {
       {16, 8}, {{4, 1, 2}, {8, 0, 1}, replicaMode(2)}, {{2, 1, 1}, {2, 0, 8}});
   REQUIRE(layout);
   EXPECT_EQ(layout->str(),
-           "16x8 threads(4@1*2, 8@0*1, 2@r) registers(2@1*1, 2@0*8)");
+            "16x8 threads(4@1*2, 8@0*1, 2@r) registers(2@1*1, 2@0*8)");
 }
 
 TEST(queriesAgreeWithEnumeration) {
@@ -97,7 +98,8 @@ TEST(queriesAgreeWithEnumeration) {
     FragmentLayout layout = randomLayout(shape, randomThreads());
     unittest::setContext(layout.str());
     EXPECT_TRUE(layout.isBijectiveModuloReplicas());
-    EXPECT_TRUE(isBijective(shape, layout.threadModes(), layout.registerModes()));
+    EXPECT_TRUE(
+        isBijective(shape, layout.threadModes(), layout.registerModes()));
     const Map map = enumerate(layout);
     EXPECT_EQ(static_cast<int64_t>(map.size()), layout.numThreads());
 
@@ -129,13 +131,14 @@ TEST(queriesAgreeWithEnumeration) {
     }
     EXPECT_EQ(layout.hasPadding(), hasPadding);
     for (int64_t r = 0; r < layout.numRegisters(); ++r) {
-      Occupancy expected = held[r] == 0                     ? Occupancy::Never
-                           : held[r] == layout.numThreads() ? Occupancy::Always
-                                                            : Occupancy::Sometimes;
+      Occupancy expected = held[r] == 0 ? Occupancy::Never
+                           : held[r] == layout.numThreads()
+                               ? Occupancy::Always
+                               : Occupancy::Sometimes;
       EXPECT_TRUE(layout.occupancy(r) == expected);
       for (size_t dim = 0; dim < shape.size(); ++dim)
         EXPECT_EQ(layout.needsPredicate(r, static_cast<int>(dim)),
-                 outside[r][dim]);
+                  outside[r][dim]);
     }
     for (const Coordinate &c : allCoordinates(shape)) {
       const int64_t element = linearize(c, shape);
@@ -151,8 +154,8 @@ TEST(queriesAgreeWithEnumeration) {
       EXPECT_EQ(thread, location->thread);
       if (element % 5 == 0)
         EXPECT_EQ(layout.holders(c),
-                 std::vector<int64_t>(holders[element].begin(),
-                                      holders[element].end()));
+                  std::vector<int64_t>(holders[element].begin(),
+                                       holders[element].end()));
     }
     Coordinate beyond(shape.size(), 0);
     beyond[0] = shape[0];
@@ -223,7 +226,8 @@ TEST(canonicalFormShortensDigits) {
   auto canonical = [](std::vector<int64_t> shape, std::vector<Mode> threads) {
     return FragmentLayout::create(shape, threads, {})->canonical().str();
   };
-  EXPECT_EQ(canonical({5}, {{12, 0, 1}}), "5 threads(6@0*1, 2@0*6) registers()");
+  EXPECT_EQ(canonical({5}, {{12, 0, 1}}),
+            "5 threads(6@0*1, 2@0*6) registers()");
   EXPECT_EQ(canonical({5}, {{4, 0, 1}, {3, 0, 4}}),
             "5 threads(6@0*1, 2@0*6) registers()");
   EXPECT_EQ(canonical({5}, {{6, 0, 1}, {2, 0, 17}}),

@@ -42,7 +42,8 @@ TEST(reshapeKeepsElements) {
     // A random shape with as many elements: merge all, cut at random.
     std::vector<int64_t> newShape = randomFactors(product(shape));
     if (unittest::chance(30))
-      newShape.insert(newShape.begin() + unittest::random(0, newShape.size()), 1);
+      newShape.insert(newShape.begin() + unittest::random(0, newShape.size()),
+                      1);
     if (newShape.empty())
       newShape.push_back(1);
     auto result = layout.reshape(newShape);
@@ -76,7 +77,7 @@ TEST(reshapeRefusesWhatIsNotStrided) {
   auto padded = FragmentLayout::create({4, 6}, {{8, 1, 1}}, {{4, 0, 1}});
   REQUIRE(padded);
   EXPECT_EQ(padded->flatten().error(),
-           "cannot reshape 4x6 to 24: dim 1 has padding");
+            "cannot reshape 4x6 to 24: dim 1 has padding");
   // The padded dim stays as it is: fine.
   EXPECT_TRUE(padded->reshape({2, 2, 6}));
 }
@@ -93,8 +94,8 @@ TEST(sliceTakesTheSameRegistersInEveryThread) {
     const int64_t extent = unittest::random(1, shape[dim] - start);
     auto result = layout.sliceRegisters(dim, start, extent);
     unittest::setContext(layout.str() + " dim " + std::to_string(dim) + " [" +
-                      std::to_string(start) + " + " + std::to_string(extent) +
-                      ") " + result.error());
+                         std::to_string(start) + " + " +
+                         std::to_string(extent) + ") " + result.error());
     if (!layout.hasPadding()) {
       // Possible exactly if membership does not depend on the thread.
       bool uniform = true;
@@ -118,7 +119,7 @@ TEST(sliceTakesTheSameRegistersInEveryThread) {
     partShape[dim] = extent;
     EXPECT_EQ(part.shape(), partShape);
     EXPECT_EQ(part.numRegisters(),
-             static_cast<int64_t>(result->registers.size()));
+              static_cast<int64_t>(result->registers.size()));
     std::set<int64_t> distinct(result->registers.begin(),
                                result->registers.end());
     EXPECT_EQ(distinct.size(), result->registers.size());
@@ -132,8 +133,7 @@ TEST(sliceTakesTheSameRegistersInEveryThread) {
         expected[dim] -= start;
         EXPECT_EQ(part.coordinates(t, r), expected);
       }
-    boxes += std::is_sorted(result->registers.begin(),
-                            result->registers.end());
+    boxes += std::is_sorted(result->registers.begin(), result->registers.end());
   }
   EXPECT_TRUE(sliced > 300);
   EXPECT_TRUE(refused > 300);
@@ -149,8 +149,8 @@ TEST(insertedDimsProjectBack) {
     const int64_t vector = unittest::random(1, 4);
     const int64_t extent = vector * unittest::random(1, 24);
     unittest::setContext(layout.str() + " dim " + std::to_string(dim) +
-                      " extent " + std::to_string(extent) + " vector " +
-                      std::to_string(vector));
+                         " extent " + std::to_string(extent) + " vector " +
+                         std::to_string(vector));
     auto inRegisters = layout.insertDimInRegisters(dim, extent);
     auto overReplicas = layout.insertDimOverReplicas(dim, extent, vector);
     REQUIRE(inRegisters && overReplicas);
@@ -158,14 +158,14 @@ TEST(insertedDimsProjectBack) {
       std::vector<int64_t> expected = shape;
       expected.insert(expected.begin() + dim, extent);
       EXPECT_EQ(wider.shape(), expected);
-      EXPECT_TRUE(isBijective(expected, wider.threadModes(), wider.registerModes()));
+      EXPECT_TRUE(
+          isBijective(expected, wider.threadModes(), wider.registerModes()));
       auto projected = tilemlir::layout::project(wider, dim);
       REQUIRE(projected);
       EXPECT_TRUE(projected->isSameMap(layout));
     }
     EXPECT_TRUE(overReplicas->contiguousElements(dim) % vector == 0);
-    EXPECT_TRUE(overReplicas->numRegisters() <=
-          layout.numRegisters() * extent);
+    EXPECT_TRUE(overReplicas->numRegisters() <= layout.numRegisters() * extent);
     EXPECT_EQ(inRegisters->numReplicas(), layout.numReplicas());
   }
   FragmentLayout layout = randomLayout({8}, 8);
@@ -174,18 +174,18 @@ TEST(insertedDimsProjectBack) {
 }
 
 TEST(insertingOverReplicasUsesThem) {
-  // A row statistic: rows over 8 lanes, replicated over 4; expand to 16 columns.
+  // A row statistic: rows over 8 lanes, replicated over 4; expand to 16
+  // columns.
   auto rows =
       FragmentLayout::create({16}, {replicaMode(4), {8, 0, 1}}, {{2, 0, 8}});
   REQUIRE(rows);
   auto tile = rows->insertDimOverReplicas(1, 16, 2);
   REQUIRE(tile);
   EXPECT_EQ(tile->str(), "16x16 threads(4@1*2, 8@0*1) registers(2@1*1, 2@0*8, "
-                        "2@1*8)");
+                         "2@1*8)");
   auto narrow = rows->insertDimOverReplicas(1, 2);
   REQUIRE(narrow);
-  EXPECT_EQ(narrow->str(),
-           "16x2 threads(2@1*1, 2@r, 8@0*1) registers(2@0*8)");
+  EXPECT_EQ(narrow->str(), "16x2 threads(2@1*1, 2@r, 8@0*1) registers(2@0*8)");
 }
 
 TEST(unitDimsComeAndGo) {

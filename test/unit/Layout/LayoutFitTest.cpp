@@ -5,22 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomLayouts.h"
 #include "tilemlir/Layout/LayoutFit.h"
+#include "RandomLayouts.h"
 #include "tilemlir/Layout/MmaFragments.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
 
 TEST(sharedLayoutsAreRecognised) {
-  for (const std::vector<int64_t> &shape :
-       std::vector<std::vector<int64_t>>{{64, 64},
-                                         {48, 96},
-                                         {16, 32},
-                                         {12, 176},
-                                         {3, 8, 64},
-                                         {1, 192},
-                                         {7}})
+  for (const std::vector<int64_t> &shape : std::vector<std::vector<int64_t>>{
+           {64, 64}, {48, 96}, {16, 32}, {12, 176}, {3, 8, 64}, {1, 192}, {7}})
     for (int64_t bits : {8, 16, 32}) {
       std::vector<int> order(shape.size());
       std::iota(order.begin(), order.end(), 0);
@@ -57,10 +51,11 @@ TEST(paddedRowsAreStridedButNoSharedLayout) {
   auto strided = fitOffsets({16, 64}, padded);
   REQUIRE(strided);
   EXPECT_EQ(strided->str(), "16x64 offset 0 + 16@0*72 + 64@1*1");
-  EXPECT_EQ(fitSharedLayout({16, 64}, 16, padded).error(),
-           "the layout is strided, but in none of the forms row-major, "
-           "column-major, panels, 32-, 64- or 128-byte swizzle: 16x64 offset 0 "
-           "+ 16@0*72 + 64@1*1");
+  EXPECT_EQ(
+      fitSharedLayout({16, 64}, 16, padded).error(),
+      "the layout is strided, but in none of the forms row-major, "
+      "column-major, panels, 32-, 64- or 128-byte swizzle: 16x64 offset 0 "
+      "+ 16@0*72 + 64@1*1");
 }
 
 TEST(otherSwizzlesAreStridedWithXor) {
@@ -81,24 +76,26 @@ TEST(misfitsAreNamed) {
   auto error = [](std::vector<int64_t> shape, OffsetFunction function) {
     return fitOffsets(shape, function).error();
   };
-  EXPECT_EQ(error({4, 4},
-                 [](const Coordinate &c) { return c[0] * 4 + c[1] - 1; }),
-           "the layout maps (0, 0) to the negative offset -1");
+  EXPECT_EQ(
+      error({4, 4}, [](const Coordinate &c) { return c[0] * 4 + c[1] - 1; }),
+      "the layout maps (0, 0) to the negative offset -1");
   EXPECT_EQ(error({4, 4}, [](const Coordinate &c) { return c[0] + c[1]; }),
-           "the layout maps (0, 1) and (1, 0) to the same offset 1");
+            "the layout maps (0, 1) and (1, 0) to the same offset 1");
   // Row 3 is rotated by one.
-  EXPECT_EQ(error({4, 5},
-                 [](const Coordinate &c) {
-                   return c[0] * 5 + (c[0] == 3 ? (c[1] + 1) % 5 : c[1]);
-                 }),
-           "the layout is not strided with an XOR swizzle: (3, 4) is at offset "
-           "15, expected 20 to continue 4x5 offset 0 + 3@0*5 + 2@0*16 + "
-           "5@1*1");
+  EXPECT_EQ(
+      error({4, 5},
+            [](const Coordinate &c) {
+              return c[0] * 5 + (c[0] == 3 ? (c[1] + 1) % 5 : c[1]);
+            }),
+      "the layout is not strided with an XOR swizzle: (3, 4) is at offset "
+      "15, expected 20 to continue 4x5 offset 0 + 3@0*5 + 2@0*16 + "
+      "5@1*1");
 }
 
 TEST(randomPermutationsAreRefused) {
   for (int round = 0; round < 50; ++round) {
-    std::vector<int64_t> shape = {unittest::random(4, 12), unittest::random(5, 12)};
+    std::vector<int64_t> shape = {unittest::random(4, 12),
+                                  unittest::random(5, 12)};
     std::vector<int64_t> offsets(product(shape));
     std::iota(offsets.begin(), offsets.end(), 0);
     shuffle(offsets);
@@ -146,8 +143,8 @@ TEST(fragmentLayoutsAreRecognised) {
 
 TEST(fragmentFunctionOfTheDocumentationFits) {
   // The m16n8 accumulator as a user would write it.
-  auto fitted = fitFragmentLayout(
-      {16, 8}, 32, 1, [](const Coordinate &c, int64_t) {
+  auto fitted =
+      fitFragmentLayout({16, 8}, 32, 1, [](const Coordinate &c, int64_t) {
         return FragmentPlace{c[0] % 8 * 4 + c[1] / 2, c[1] % 2 + c[0] / 8 * 2};
       });
   auto expected = mmaAccumulator(16, 8, WarpGrid{});
@@ -156,43 +153,44 @@ TEST(fragmentFunctionOfTheDocumentationFits) {
 }
 
 TEST(fragmentMisfitsAreNamed) {
-  auto error = [](std::vector<int64_t> shape, int64_t threads,
-                  int64_t replicas, FragmentFunction function) {
+  auto error = [](std::vector<int64_t> shape, int64_t threads, int64_t replicas,
+                  FragmentFunction function) {
     return fitFragmentLayout(shape, threads, replicas, function).error();
   };
   EXPECT_EQ(error({8}, 8, 1,
-                 [](const Coordinate &c, int64_t) {
-                   return FragmentPlace{7 - c[0], 0};
-                 }),
-           "element (0) is in thread 7, register 0, expected thread 0, "
-           "register 0");
+                  [](const Coordinate &c, int64_t) {
+                    return FragmentPlace{7 - c[0], 0};
+                  }),
+            "element (0) is in thread 7, register 0, expected thread 0, "
+            "register 0");
   EXPECT_EQ(error({8}, 8, 1,
-                 [](const Coordinate &c, int64_t) {
-                   return FragmentPlace{c[0] < 6 ? c[0] : 13 - c[0], 0};
-                 }),
-           "along dim 0, index 7 breaks the strided pattern of the places "
-           "before it");
-  EXPECT_EQ(error({8}, 8, 1,
-                 [](const Coordinate &c, int64_t) {
-                   return FragmentPlace{c[0], c[0]};
-                 }),
-           "along dim 0, a step of 1 moves 1 threads and 1 registers; expected "
-           "one of them");
+                  [](const Coordinate &c, int64_t) {
+                    return FragmentPlace{c[0] < 6 ? c[0] : 13 - c[0], 0};
+                  }),
+            "along dim 0, index 7 breaks the strided pattern of the places "
+            "before it");
+  EXPECT_EQ(
+      error({8}, 8, 1,
+            [](const Coordinate &c, int64_t) {
+              return FragmentPlace{c[0], c[0]};
+            }),
+      "along dim 0, a step of 1 moves 1 threads and 1 registers; expected "
+      "one of them");
   EXPECT_EQ(error({4, 4}, 16, 1,
-                 [](const Coordinate &c, int64_t) {
-                   return FragmentPlace{(c[0] ^ c[1]) * 4 + c[1], 0};
-                 })
-               .empty(),
-           false);
+                  [](const Coordinate &c, int64_t) {
+                    return FragmentPlace{(c[0] ^ c[1]) * 4 + c[1], 0};
+                  })
+                .empty(),
+            false);
   EXPECT_EQ(error({4}, 8, 2,
-                 [](const Coordinate &c, int64_t replica) {
-                   return FragmentPlace{c[0], replica};
-                 }),
-           "the register depends on the replica");
+                  [](const Coordinate &c, int64_t replica) {
+                    return FragmentPlace{c[0], replica};
+                  }),
+            "the register depends on the replica");
   // More threads than the block has.
   EXPECT_EQ(error({8}, 4, 1,
-                 [](const Coordinate &c, int64_t) {
-                   return FragmentPlace{c[0], 0};
-                 }),
-           "the elements take 8 threads, which do not divide 4");
+                  [](const Coordinate &c, int64_t) {
+                    return FragmentPlace{c[0], 0};
+                  }),
+            "the elements take 8 threads, which do not divide 4");
 }

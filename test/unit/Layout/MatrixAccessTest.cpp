@@ -1,13 +1,13 @@
 //===- MatrixAccessTest.cpp - ldmatrix executed lane by lane --------------===//
 //
-// Runs ldmatrix on a tile of element numbers in shared memory, by the wording of
-// the PTX ISA, and compares the registers with the fragment layout.
+// Runs ldmatrix on a tile of element numbers in shared memory, by the wording
+// of the PTX ISA, and compares the registers with the fragment layout.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/MatrixAccess.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/BankConflicts.h"
-#include "tilemlir/Layout/MatrixAccess.h"
 #include "tilemlir/Layout/MmaFragments.h"
 #include "tilemlir/Layout/SharedLayout.h"
 
@@ -24,15 +24,15 @@ static void runInstruction(const FragmentLayout &fragment,
   const int64_t elementBytes = shared.elementBits() / 8;
   std::vector<int64_t> rowAddress;
   for (int64_t lane = 0; lane < 32; ++lane) {
-    Coordinate row = matrixRowCoordinate(fragment, access, warp * 32 + lane,
-                                         matrices);
+    Coordinate row =
+        matrixRowCoordinate(fragment, access, warp * 32 + lane, matrices);
     EXPECT_TRUE(inside(row, shared.shape()));
     rowAddress.push_back(shared.byteOffset(row));
     EXPECT_EQ(rowAddress.back() % 16, 0);
     // The address splits into a thread part and a matrix part.
     Coordinate sum = matrixThreadOffset(fragment, access, warp * 32 + lane);
-    Coordinate offset = matrixOffset(
-        fragment, access, matrices[lane / 8 % matrices.size()]);
+    Coordinate offset =
+        matrixOffset(fragment, access, matrices[lane / 8 % matrices.size()]);
     for (size_t dim = 0; dim < sum.size(); ++dim)
       sum[dim] += offset[dim];
     EXPECT_EQ(sum, row);
@@ -46,14 +46,15 @@ static void runInstruction(const FragmentLayout &fragment,
           const int64_t row = 2 * (lane % 4) + e, column = lane / 4;
           address = rowAddress[8 * j + row] + 2 * column;
         } else {
-          address = rowAddress[8 * j + lane / 4] + 4 * (lane % 4) +
-                    e * elementBytes;
+          address =
+              rowAddress[8 * j + lane / 4] + 4 * (lane % 4) + e * elementBytes;
         }
         const int64_t r = matrices[j] * perRegister + e;
-        Coordinate c = coordinate(fragment.shape(), fragment.threadModes(),
-                                  fragment.registerModes(), warp * 32 + lane, r);
+        Coordinate c =
+            coordinate(fragment.shape(), fragment.threadModes(),
+                       fragment.registerModes(), warp * 32 + lane, r);
         EXPECT_EQ(memory[address / elementBytes],
-                 linearize(c, fragment.shape()));
+                  linearize(c, fragment.shape()));
       }
   // Swizzled rows of at least 128 bytes are read without conflicts.
   if (shared.swizzleBytes() > 0) {
@@ -75,8 +76,7 @@ static void checkFragment(const FragmentLayout &fragment, int64_t bits,
   EXPECT_EQ(access->transposed, expectTransposed);
   std::vector<int64_t> memory(fragment.numElements(), -1);
   for (const Coordinate &c : allCoordinates(fragment.shape()))
-    memory[shared->byteOffset(c) / (bits / 8)] =
-        linearize(c, fragment.shape());
+    memory[shared->byteOffset(c) / (bits / 8)] = linearize(c, fragment.shape());
   for (int64_t warp = 0; warp < fragment.numThreads() / 32; ++warp) {
     for (int64_t i = 0; i + 4 <= access->numMatrices; i += 4)
       runInstruction(fragment, *access, *shared, memory, warp,
@@ -134,16 +134,16 @@ TEST(otherFragmentsAreRefused) {
   auto c = mmaAccumulator(64, 64, WarpGrid{4, 1, 1});
   REQUIRE(c);
   EXPECT_EQ(matchMatrixAccess(c->layout, 8, 1).error(),
-           "elements 0 and 2 of a thread are no neighbours along dim 1");
+            "elements 0 and 2 of a thread are no neighbours along dim 1");
   EXPECT_EQ(matchMatrixAccess(c->layout, 64, 1).error(),
-           "8x8 matrices hold elements of 8, 16 or 32 bits, not 64");
+            "8x8 matrices hold elements of 8, 16 or 32 bits, not 64");
   auto rows = rowStatistics(c->layout);
   REQUIRE(rows);
   EXPECT_EQ(matchMatrixAccess(*rows, 16, 0).error(),
-           "8x8 matrices need a 2-D tile");
-  auto blocked = FragmentLayout::create(
-      {16, 16}, {{2, 1, 8}, {16, 0, 1}}, {{8, 1, 1}});
+            "8x8 matrices need a 2-D tile");
+  auto blocked =
+      FragmentLayout::create({16, 16}, {{2, 1, 8}, {16, 0, 1}}, {{8, 1, 1}});
   REQUIRE(blocked);
   EXPECT_EQ(matchMatrixAccess(*blocked, 16, 1).error(),
-           "lane 1 holds coordinate (0, 8) instead of (0, 2)");
+            "lane 1 holds coordinate (0, 8) instead of (0, 2)");
 }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/MmaFragments.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/FragmentAccess.h"
-#include "tilemlir/Layout/MmaFragments.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -68,15 +68,15 @@ static void checkElement(const MmaFragment &fragment, int64_t thread,
                          Position expected) {
   const int64_t r = fragment.firstRegister(outer, inner) + i;
   EXPECT_EQ(fragment.layout.coordinates(thread, r),
-           (Coordinate{expected.first, expected.second}));
+            (Coordinate{expected.first, expected.second}));
 }
 
 TEST(mmaFragmentsFollowThePtxIsa) {
   for (int64_t n : {8, 24, 40, 48, 56, 72, 88, 96, 128, 192})
     for (int64_t m : {16, 48, 64, 128})
       for (int64_t warps : {1, 2, 3, 4, 6, 8})
-        for (WarpPolicy policy : {WarpPolicy::Square, WarpPolicy::FullRow,
-                                  WarpPolicy::FullCol}) {
+        for (WarpPolicy policy :
+             {WarpPolicy::Square, WarpPolicy::FullRow, WarpPolicy::FullCol}) {
           const WarpGrid grid = *partitionWarps(m, n, warps, policy);
           const int64_t rows = m / grid.warpsM, columns = n / grid.warpsN;
           auto accumulator = mmaAccumulator(m, n, grid);
@@ -96,15 +96,14 @@ TEST(mmaFragmentsFollowThePtxIsa) {
           for (int64_t thread = 0; thread < 32 * warps; thread += 5) {
             const int64_t lane = thread % 32, warp = thread / 32;
             const int64_t row0 = warp % grid.warpsM * rows;
-            const int64_t column0 =
-                warp / grid.warpsM % grid.warpsN * columns;
+            const int64_t column0 = warp / grid.warpsM % grid.warpsN * columns;
             for (int64_t im = 0; im < rows / 16; ++im)
               for (int64_t in = 0; in < columns / 8; ++in)
                 for (int64_t i = 0; i < 4; ++i) {
                   Position p = accumulatorElement(lane, i);
-                  checkElement(*accumulator, thread, im, in, i,
-                               {row0 + 16 * im + p.first,
-                                column0 + 8 * in + p.second});
+                  checkElement(
+                      *accumulator, thread, im, in, i,
+                      {row0 + 16 * im + p.first, column0 + 8 * in + p.second});
                 }
             for (int64_t ik = 0; ik < k / shape.k; ++ik) {
               for (int64_t im = 0; im < rows / 16; ++im)
@@ -173,9 +172,9 @@ TEST(wgmmaFragmentsFollowThePtxIsa) {
         for (int64_t i = 0; i < a->registersPerAtom; ++i) {
           // A warp's share of m64 has the pattern of the m16 operand.
           Position p = operandA(bits, atomK, thread % 32, i);
-          checkElement(*a, thread, 0, ik, i,
-                       {64 * (group % 2) + 16 * warp + p.first,
-                        atomK * ik + p.second});
+          checkElement(
+              *a, thread, 0, ik, i,
+              {64 * (group % 2) + 16 * warp + p.first, atomK * ik + p.second});
         }
     }
   }
@@ -207,28 +206,28 @@ TEST(rowStatisticsServeTheRows) {
     REQUIRE(tile);
     auto rows = rowStatistics(tile->layout);
     REQUIRE(rows);
-    auto access = projectedAccess(tile->layout, *rows,
-                                  {AccessIndex::iteration(0)});
+    auto access =
+        projectedAccess(tile->layout, *rows, {AccessIndex::iteration(0)});
     REQUIRE(access);
     for (int64_t r = 0; r < tile->layout.numRegisters(); ++r)
       EXPECT_EQ(rows->registerOffset(access->operandRegister[r])[0],
-               tile->layout.registerOffset(r)[0]);
+                tile->layout.registerOffset(r)[0]);
     EXPECT_FALSE(rowStatistics(*rows));
   }
 }
 
 TEST(fragmentErrorsNameTheSizes) {
   EXPECT_EQ(mmaAccumulator(64, 24, WarpGrid{1, 2, 1}).error(),
-           "N = 24 is not a multiple of 8 for each of 2 warps along N");
+            "N = 24 is not a multiple of 8 for each of 2 warps along N");
   EXPECT_EQ(mmaAccumulator(40, 24, WarpGrid{1, 1, 1}).error(),
-           "M = 40 is not a multiple of 16 for each of 1 warps along M");
+            "M = 40 is not a multiple of 16 for each of 1 warps along M");
   EXPECT_EQ(mmaOperandA(64, 24, 16, 16, WarpGrid{}).error(),
-           "K = 24 is not a multiple of 16");
+            "K = 24 is not a multiple of 16");
   EXPECT_EQ(mmaOperandA(64, 64, 16, 32, WarpGrid{}).error(),
-           "instructions on 16-bit elements have k = 8 or 16, not 32");
+            "instructions on 16-bit elements have k = 8 or 16, not 32");
   EXPECT_EQ(mmaOperandB(64, 64, 64, 8, WarpGrid{}).error(),
-           "matrix operands have elements of 8, 16 or 32 bits, not 64");
+            "matrix operands have elements of 8, 16 or 32 bits, not 64");
   EXPECT_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
-           "N = 512 gives each of 1 warp groups 512 columns, at most 256 are "
-           "possible");
+            "N = 512 gives each of 1 warp groups 512 columns, at most 256 are "
+            "possible");
 }

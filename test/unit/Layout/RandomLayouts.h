@@ -74,7 +74,8 @@ inline int64_t linearize(const Coordinate &coordinate,
   return result;
 }
 
-inline std::vector<Coordinate> allCoordinates(const std::vector<int64_t> &shape) {
+inline std::vector<Coordinate>
+allCoordinates(const std::vector<int64_t> &shape) {
   std::vector<Coordinate> result = {{}};
   for (int64_t extent : shape) {
     std::vector<Coordinate> longer;
@@ -230,8 +231,8 @@ inline FragmentLayout randomLayout(const std::vector<int64_t> &shape,
 /// A random shape of at most `maxElements` elements, with awkward extents.
 inline std::vector<int64_t> randomShape(int64_t maxElements = 4096,
                                         int minRank = 1, int maxRank = 3) {
-  static const std::vector<int64_t> extents = {1,  2,  3,  4,  5,  7,   8,   12,
-                                               16, 24, 40, 48, 64, 96, 176, 192};
+  static const std::vector<int64_t> extents = {
+      1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 40, 48, 64, 96, 176, 192};
   while (true) {
     std::vector<int64_t> shape;
     int64_t rank = unittest::random(minRank, maxRank);

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/Reduction.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/MmaFragments.h"
-#include "tilemlir/Layout/Reduction.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -34,7 +34,8 @@ runPlan(const FragmentLayout &source, const ReductionPlan &plan,
           const int64_t partner = t ^ distance;
           EXPECT_EQ(partner / kWarpSize, t / kWarpSize);
           if (partner >= source.numThreads()) {
-            unittest::reportFailure(__FILE__, __LINE__, "partner does not exist");
+            unittest::reportFailure(__FILE__, __LINE__,
+                                    "partner does not exist");
             return values;
           }
           for (size_t r = 0; r < values[t].size(); ++r)
@@ -84,7 +85,7 @@ static void checkReduction(const FragmentLayout &source, int dim) {
   for (const std::vector<int64_t> &registers : plan->sources)
     for (size_t i = 1; i < registers.size(); ++i)
       EXPECT_TRUE(source.registerOffset(registers[i - 1])[dim] <
-            source.registerOffset(registers[i])[dim]);
+                  source.registerOffset(registers[i])[dim]);
 }
 
 TEST(randomReductionsGiveTheSums) {
@@ -152,7 +153,7 @@ TEST(wideDigitsAreCutAtTheWarp) {
   auto plan = planReduction(*row, 0);
   REQUIRE(plan && plan->steps.size() == 2);
   EXPECT_EQ(plan->steps[0].xorDistances,
-           (std::vector<int64_t>{1, 2, 4, 8, 16}));
+            (std::vector<int64_t>{1, 2, 4, 8, 16}));
   EXPECT_TRUE(plan->steps[1].kind == ReductionStep::Kind::AcrossWarps);
   EXPECT_EQ(plan->steps[1].extent, 3);
   EXPECT_EQ(plan->sharedPartials(), 3);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/SharedAddressing.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/MatrixAccess.h"
 #include "tilemlir/Layout/MmaFragments.h"
-#include "tilemlir/Layout/SharedAddressing.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -24,7 +24,8 @@ TEST(addressDeltasHoldForAllBases) {
   int add = 0, flip = 0, none = 0;
   for (int round = 0; round < 4000; ++round) {
     static const std::vector<std::vector<int64_t>> shapes = {
-        {64, 64}, {32, 128}, {64, 96}, {48, 192}, {128, 32}, {64, 16}, {24, 40}};
+        {64, 64},  {32, 128}, {64, 96}, {48, 192},
+        {128, 32}, {64, 16},  {24, 40}};
     auto layout = SharedLayout::swizzled(
         shapes[unittest::random(0, shapes.size() - 1)], 16);
     REQUIRE(layout);
@@ -41,10 +42,10 @@ TEST(addressDeltasHoldForAllBases) {
     if (bases.empty())
       continue;
     auto result = addressDelta(*layout, bases, delta);
-    unittest::setContext(layout->str() + " row step " + std::to_string(rowStep) +
-                      " column step " + std::to_string(columnStep) +
-                      " delta " + std::to_string(delta[0]) + "," +
-                      std::to_string(delta[1]));
+    unittest::setContext(
+        layout->str() + " row step " + std::to_string(rowStep) +
+        " column step " + std::to_string(columnStep) + " delta " +
+        std::to_string(delta[0]) + "," + std::to_string(delta[1]));
     // Is there any relation of the form? All constants that touch chunk and row
     // bits are tried.
     bool exists = false;
@@ -58,9 +59,10 @@ TEST(addressDeltasHoldForAllBases) {
     if (result)
       for (const Coordinate &base : bases)
         EXPECT_EQ((layout->byteOffset(base) ^ result->xorBytes) +
-                     result->addBytes,
-                 layout->byteOffset(plus(base, delta)));
-    // With few bases an accidental relation may exist that is not worth a search.
+                      result->addBytes,
+                  layout->byteOffset(plus(base, delta)));
+    // With few bases an accidental relation may exist that is not worth a
+    // search.
     if (bases.size() > 16)
       EXPECT_EQ(result.has_value(), exists);
     ++(!result ? none : result->xorBytes ? flip : add);
@@ -86,10 +88,10 @@ TEST(addressPlansReachEveryAddress) {
       REQUIRE(plan.uses[i].base < plan.bases.size());
       const AddressPlan::Base &base = plan.bases[plan.uses[i].base];
       for (const Coordinate &c : bases)
-        EXPECT_EQ((layout->byteOffset(plus(c, deltas[base.seed])) ^
-                  base.xorBytes) +
-                     plan.uses[i].addBytes,
-                 layout->byteOffset(plus(c, deltas[i])));
+        EXPECT_EQ(
+            (layout->byteOffset(plus(c, deltas[base.seed])) ^ base.xorBytes) +
+                plan.uses[i].addBytes,
+            layout->byteOffset(plus(c, deltas[i])));
     }
   }
 }

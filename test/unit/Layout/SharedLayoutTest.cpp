@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/SharedLayout.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/BankConflicts.h"
-#include "tilemlir/Layout/SharedLayout.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -21,7 +21,8 @@ static SharedLayout randomShared() {
     shuffle(order);
     static const int64_t widths[] = {4, 8, 16, 32, 64};
     const int64_t bits = widths[unittest::random(0, 4)];
-    const int64_t swizzle = std::vector<int64_t>{0, 32, 64, 128}[unittest::random(0, 3)];
+    const int64_t swizzle =
+        std::vector<int64_t>{0, 32, 64, 128}[unittest::random(0, 3)];
     const int64_t fastest = shape[order[0]];
     int64_t panel = fastest;
     if (swizzle > 0)
@@ -41,19 +42,19 @@ TEST(swizzlePatternsAreThoseOfTheHardware) {
   for (int64_t row = 0; row < 16; ++row) {
     for (int64_t chunk = 0; chunk < 8; ++chunk)
       EXPECT_EQ(applySwizzle(128 * row + 16 * chunk, 128),
-               128 * row + 16 * (chunk ^ (row % 8)));
+                128 * row + 16 * (chunk ^ (row % 8)));
     for (int64_t chunk = 0; chunk < 4; ++chunk)
       EXPECT_EQ(applySwizzle(64 * row + 16 * chunk, 64),
-               64 * row + 16 * (chunk ^ (row / 2 % 4)));
+                64 * row + 16 * (chunk ^ (row / 2 % 4)));
     for (int64_t chunk = 0; chunk < 2; ++chunk)
       EXPECT_EQ(applySwizzle(32 * row + 16 * chunk, 32),
-               32 * row + 16 * (chunk ^ (row / 4 % 2)));
+                32 * row + 16 * (chunk ^ (row / 4 % 2)));
   }
   for (int64_t offset = 0; offset < 4096; offset += 7)
     for (int64_t swizzle : {0, 32, 64, 128}) {
       EXPECT_EQ(applySwizzle(applySwizzle(offset, swizzle), swizzle), offset);
       EXPECT_EQ(applySwizzle(offset + 8192, swizzle),
-               applySwizzle(offset, swizzle) + 8192);
+                applySwizzle(offset, swizzle) + 8192);
     }
 }
 
@@ -73,7 +74,8 @@ TEST(offsetsAreBijectiveAndInvertible) {
     std::set<int64_t> seen;
     for (const Coordinate &c : allCoordinates(layout.shape())) {
       const int64_t bits = layout.bitOffset(c);
-      EXPECT_TRUE(bits >= 0 && bits + layout.elementBits() <= 8 * layout.sizeBytes());
+      EXPECT_TRUE(bits >= 0 &&
+                  bits + layout.elementBits() <= 8 * layout.sizeBytes());
       EXPECT_EQ(bits % layout.elementBits(), 0);
       EXPECT_TRUE(seen.insert(bits).second);
       EXPECT_EQ(layout.coordinateAt(bits), c);
@@ -92,10 +94,10 @@ TEST(offsetsAreBijectiveAndInvertible) {
           layout.elementBits();
       EXPECT_EQ(layout.linearBitOffset(c), linear);
       EXPECT_EQ(bits, applySwizzle(linear / 8, layout.swizzleBytes()) * 8 +
-                         linear % 8);
+                          linear % 8);
     }
     EXPECT_EQ(layout.numRows() * layout.numPanels() * layout.panelElements(),
-             layout.numElements());
+              layout.numElements());
     // Vectors of the stated length are contiguous.
     const int64_t length = layout.contiguousElements();
     for (const Coordinate &c : allCoordinates(layout.shape())) {
@@ -103,7 +105,7 @@ TEST(offsetsAreBijectiveAndInvertible) {
       Coordinate first = c;
       first[layout.fastestDim()] -= i;
       EXPECT_EQ(layout.bitOffset(c),
-               layout.bitOffset(first) + i * layout.elementBits());
+                layout.bitOffset(first) + i * layout.elementBits());
     }
   }
 }
@@ -146,21 +148,21 @@ TEST(sharedLayoutErrors) {
   };
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 64, 128), "");
   EXPECT_EQ(error({8, 0}, 16, {1, 0}, 64, 128),
-           "dim 1 has extent 0, expected at least 1");
+            "dim 1 has extent 0, expected at least 1");
   EXPECT_EQ(error({8, 64}, 12, {1, 0}, 64, 128),
-           "elements of 12 bits, expected a power of two up to 128");
+            "elements of 12 bits, expected a power of two up to 128");
   EXPECT_EQ(error({8, 64}, 16, {1, 1}, 64, 128),
-           "the order is not a permutation of the 2 dims");
+            "the order is not a permutation of the 2 dims");
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 48, 0),
-           "panels of 48 elements do not divide the fastest extent 64");
+            "panels of 48 elements do not divide the fastest extent 64");
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 64, 16),
-           "a swizzle of 16 bytes, expected 0, 32, 64 or 128");
+            "a swizzle of 16 bytes, expected 0, 32, 64 or 128");
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 32, 128),
-           "panels of 32 elements of 16 bits are not 128 bytes wide, as the "
-           "swizzle needs");
+            "panels of 32 elements of 16 bits are not 128 bytes wide, as the "
+            "swizzle needs");
   EXPECT_EQ(SharedLayout::swizzled({8, 96}, 16, {1, 0}, 128).error(),
-           "rows of 96 elements of 16 bits (192 bytes) are not a multiple of "
-           "128 bytes");
+            "rows of 96 elements of 16 bits (192 bytes) are not a multiple of "
+            "128 bytes");
 }
 
 static BankUse accessRows(const SharedLayout &layout, int64_t lanes,

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilemlir/Layout/WarpPartition.h"
 #include "UnitTest.h"
 #include "tilemlir/Layout/MmaFragments.h"
-#include "tilemlir/Layout/WarpPartition.h"
 
 using namespace tilemlir::layout;
 
@@ -24,8 +24,8 @@ TEST(partitionsCoverTheTile) {
                 mostM = std::max(mostM, wm);
                 mostN = std::max(mostN, wn);
               }
-          for (WarpPolicy policy : {WarpPolicy::Square, WarpPolicy::FullRow,
-                                    WarpPolicy::FullCol}) {
+          for (WarpPolicy policy :
+               {WarpPolicy::Square, WarpPolicy::FullRow, WarpPolicy::FullCol}) {
             auto grid = partitionWarps(m, n, warps, policy, atomM, 8);
             REQUIRE(grid);
             EXPECT_EQ(grid->numWarps(), warps);
@@ -37,8 +37,8 @@ TEST(partitionsCoverTheTile) {
               EXPECT_EQ(grid->warpsN, mostN);
             if (policy == WarpPolicy::Square)
               EXPECT_EQ(grid->warpsM * grid->warpsN, mostUsed);
-            EXPECT_TRUE(checkWarpGrid(m, n, warps, grid->warpsM, grid->warpsN, atomM,
-                                8));
+            EXPECT_TRUE(checkWarpGrid(m, n, warps, grid->warpsM, grid->warpsN,
+                                      atomM, 8));
           }
         }
 }
@@ -56,26 +56,30 @@ TEST(squareBalancesTheWarpTile) {
 
 TEST(fullPoliciesSpillTheRest) {
   EXPECT_TRUE(*partitionWarps(32, 128, 8, WarpPolicy::FullRow) ==
-        (WarpGrid{2, 4, 1}));
+              (WarpGrid{2, 4, 1}));
   EXPECT_TRUE(*partitionWarps(128, 24, 8, WarpPolicy::FullCol) ==
-        (WarpGrid{8, 1, 1}));
+              (WarpGrid{8, 1, 1}));
   // Neither dimension can use all warps: the rest repeats.
-  EXPECT_TRUE(*partitionWarps(16, 8, 4, WarpPolicy::FullRow) == (WarpGrid{1, 1, 4}));
-  EXPECT_TRUE(*partitionWarps(16, 40, 4, WarpPolicy::FullCol) == (WarpGrid{1, 1, 4}));
-  EXPECT_TRUE(*partitionWarps(16, 40, 5, WarpPolicy::FullRow) == (WarpGrid{1, 5, 1}));
+  EXPECT_TRUE(*partitionWarps(16, 8, 4, WarpPolicy::FullRow) ==
+              (WarpGrid{1, 1, 4}));
+  EXPECT_TRUE(*partitionWarps(16, 40, 4, WarpPolicy::FullCol) ==
+              (WarpGrid{1, 1, 4}));
+  EXPECT_TRUE(*partitionWarps(16, 40, 5, WarpPolicy::FullRow) ==
+              (WarpGrid{1, 5, 1}));
 }
 
 TEST(partitionErrorsNameTheSizes) {
   EXPECT_EQ(partitionWarps(24, 64, 4, WarpPolicy::Square).error(),
-           "M = 24 of the 24x64 tile is not a positive multiple of 16");
+            "M = 24 of the 24x64 tile is not a positive multiple of 16");
   EXPECT_EQ(partitionWarps(64, 12, 4, WarpPolicy::Square).error(),
-           "N = 12 of the 64x12 tile is not a positive multiple of 8");
+            "N = 12 of the 64x12 tile is not a positive multiple of 8");
   EXPECT_EQ(partitionWarps(64, 64, 0, WarpPolicy::Square).error(),
-           "the 64x64 tile needs at least one warp");
+            "the 64x64 tile needs at least one warp");
   EXPECT_EQ(checkWarpGrid(64, 64, 4, 3, 1).error(),
-           "a grid of 3x1 warps does not divide 4 warps");
-  EXPECT_EQ(checkWarpGrid(64, 24, 4, 1, 2).error(),
-           "N = 24 has 3 column blocks of 8, which do not divide among 2 warps");
+            "a grid of 3x1 warps does not divide 4 warps");
+  EXPECT_EQ(
+      checkWarpGrid(64, 24, 4, 1, 2).error(),
+      "N = 24 has 3 column blocks of 8, which do not divide among 2 warps");
   EXPECT_EQ(checkWarpGrid(48, 64, 4, 2, 2).error(),
-           "M = 48 has 3 row blocks of 16, which do not divide among 2 warps");
+            "M = 48 has 3 row blocks of 16, which do not divide among 2 warps");
 }
