@@ -314,12 +314,30 @@ class Arithmetic(Builder):
             folded = python_binary(name, int(a.constant), int(b.constant))
             if fits(folded, dtype):
                 return self.constant(folded, dtype)
+        exact = self._exact_quotient(name, a, b, dtype)
+        if exact is not None:
+            return exact
         facts = self._integer_facts(name, a, b, dtype)
         if b.constant == 0 and name in ("floordiv", "floormod", "ceildiv", "truncdiv", "truncmod"):
             self.fail("argument", "division by zero")
         if name in ("floordiv", "floormod", "ceildiv", "truncdiv", "truncmod") and (b.low is None or b.low < 1):
             self.unsafe_operations += 1  # may divide by zero: must not be done ahead of a condition
-        return Scalar(self._integer_binary(name, a, b, dtype), dtype, **facts)
+        made = Scalar(self._integer_binary(name, a, b, dtype), dtype, **facts)
+        if name == "mul" and (a.constant is None) != (b.constant is None):
+            made.factor = (b, int(a.constant)) if a.constant is not None else (a, int(b.constant or 0))
+        return made
+
+    def _exact_quotient(self, name: str, a: Scalar, b: Scalar, dtype: DType) -> Scalar | None:
+        """``(x * 64) / 32`` without a division, where the product cannot have wrapped around."""
+        if name not in ("floordiv", "ceildiv", "truncdiv") or a.factor is None or not b.constant:
+            return None
+        base, factor = a.factor
+        if factor % int(b.constant) or dtype.bits < 32 or dtype.kind == "uint":
+            return None
+        quotient = factor // int(b.constant)
+        if quotient == 1:
+            return base
+        return self._emit_binary("mul", base, self.constant(quotient, dtype), dtype)
 
     def _float_binary(self, name: str, a: Any, b: Any, target: Any, dtype: DType) -> Any:
         simple = {

@@ -8,7 +8,8 @@ import difflib
 import inspect
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._mlir import ir
@@ -19,7 +20,7 @@ from ..language.functions import Macro, PrimFunc
 from ..language.symbols import SymbolicExpr
 from ..language.unavailable import NotAvailableError
 from .errors import FrontendError
-from .hosting import Hosting
+from .hosting import Hosting, TensorSpec
 from .scopes import MISSING, Frame, is_simple
 from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable
 
@@ -63,6 +64,8 @@ class Expressions(Hosting):
     """Evaluates expression nodes."""
 
     frame: Frame
+    #: Whether ``T.const`` sizes keep their names, as in the declaration of a tensor.
+    names_constants = False
     #: Number of run-time regions around the code being traced.
     region_depth = 0
 
@@ -98,7 +101,7 @@ class Expressions(Hosting):
 
     def resolve_constant(self, value: Any) -> Any:
         """A ``T.const`` size as an integer once its value is known."""
-        if type(value) is SymbolicExpr and self.constants_of_call:
+        if type(value) is SymbolicExpr and self.constants_of_call and not self.names_constants:
             return self._resolve(value)
         return value
 
@@ -356,15 +359,17 @@ class Expressions(Hosting):
 
     def _expr_Subscript(self, node: ast.Subscript) -> Any:
         value = self.expr(node.value)
-        return self.subscript_value(value, self.subscript_key(node.slice))
+        with self.reading_once(node.slice):
+            return self.subscript_value(value, self.expr(node.slice))
 
-    def subscript_key(self, node: ast.expr) -> Any:
-        """The key of a subscript; within one, a variable is read only once, so that slice ends can be compared."""
+    @contextmanager
+    def reading_once(self, node: ast.expr) -> Iterator[None]:
+        """Reads each variable only once in the key of a subscript that has slices, so that their ends compare."""
         saved = self._loaded_variables
         if any(isinstance(part, ast.Slice) for part in ast.walk(node)):
             self._loaded_variables = {}
         try:
-            return self.expr(node)
+            yield
         finally:
             self._loaded_variables = saved
 
@@ -378,6 +383,11 @@ class Expressions(Hosting):
             return self._python(lambda: value[key])
         if isinstance(value, RuntimeValue):
             self.fail("rank", "a scalar cannot be indexed", found=self.describe(value))
+        if isinstance(value, TensorSpec):
+            self.fail(
+                "declaration", "this tensor of the call is not declared yet", found=repr(value),
+                fix="declare it at the beginning of the body: A: T.Tensor[[M, N], dtype]",
+            )  # fmt: skip
         if is_runtime(key):
             self.fail(
                 "compile-time-value",

@@ -191,7 +191,7 @@ class Statements(Expressions):
                 self._unpack(target, value, fresh)
             elif isinstance(target, ast.Subscript):
                 container = self.expr(target.value)
-                key = self.subscript_key(target.slice)
+                key = self.expr(target.slice)
                 self.node = saved
                 self._store_subscript(container, key, value)
             elif isinstance(target, ast.Attribute):
@@ -318,7 +318,7 @@ class Statements(Expressions):
             return
         if isinstance(target, ast.Subscript):
             container = self.expr(target.value)
-            key = self.subscript_key(target.slice)
+            key = self.expr(target.slice)
             element = self.subscript_value(container, key)
             value = self.expr(node.value)
             if isinstance(element, Region):
@@ -341,7 +341,11 @@ class Statements(Expressions):
         self.fail("syntax", "this cannot be assigned to", found=ast.unparse(target))
 
     def _stmt_AnnAssign(self, node: ast.AnnAssign) -> None:
-        annotation = self.expr(node.annotation)
+        self.names_constants = True
+        try:
+            annotation = self.expr(node.annotation)
+        finally:
+            self.names_constants = False
         if node.value is None:
             if isinstance(annotation, TensorType) and isinstance(node.target, ast.Name):
                 self.declare_local_tensor(node.target.id, annotation)

@@ -13,7 +13,7 @@ from .._mlir import ir
 from ..language import context as active
 from ..language.annotations import TensorType
 from ..language.dtypes import DType, lookup as lookup_dtype
-from ..language.functions import Macro, PrimFunc
+from ..language.functions import Macro, PrimFunc, evaluate_annotations
 from ..language.symbols import SymbolicExpr
 from . import source as sources
 from .errors import FrontendError, SourceRange
@@ -86,6 +86,7 @@ class Tracer(Loops):
             return
         if isinstance(given, TensorSpec):
             self.undeclared[name] = given
+            frame.bind(name, given, 0)
             return
         empty = inspect.Parameter.empty
         dtype = None if annotation is empty else lookup_dtype(annotation)
@@ -228,7 +229,7 @@ def _trace(
             given = dict(signature.bind_partial(*arguments, **keywords).arguments)
         except TypeError as error:
             tracer.fail("call", f"{name} is called with wrong arguments: {error}", allowed=f"{name}{signature}")
-        annotations = _annotations(plain)
+        annotations = tracer._python(lambda: evaluate_annotations(plain, skip_unknown=True))
     else:
         annotations = tracer._python(function.annotations)
     empty = inspect.Parameter.empty
@@ -265,26 +266,6 @@ def _trace(
     if not tracer.kernel_count:
         tracer.fail("kernel", f"{name} has no kernel", fix="with T.Kernel(grid, threads=128) as bx: ...")
     tracer.end_function()
-
-
-def _annotations(plain: types.FunctionType) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    names = dict(zip(plain.__code__.co_freevars, plain.__closure__ or ()))
-    scope = {}
-    for name, cell in names.items():
-        try:
-            scope[name] = cell.cell_contents
-        except ValueError:
-            continue
-    for name, value in plain.__annotations__.items():
-        if isinstance(value, str) and lookup_dtype(value) is None:
-            try:
-                value = eval(value, plain.__globals__, scope)
-            except NameError:
-                # A static-typing annotation whose names exist only for type checkers declares nothing.
-                continue
-        result[name] = value
-    return result
 
 
 def _set_module_attributes(tracer: Tracer, target: str | None, options: Mapping[str, Any] | None) -> None:

@@ -117,10 +117,11 @@ class Scalar(RuntimeValue):
         bare: whether it is a plain index (block or thread index, loop variable, loaded value, quotient), not a sum or
             product.
         linear: ``({atom: coefficient}, constant)`` for sums of multiples, or None for an atom.
+        factor: ``(scalar, constant)`` when it was made as their product.
         constant: the Python number of a constant, or None.
     """
 
-    __slots__ = ("value", "dtype", "low", "high", "multiple", "bare", "linear", "constant")
+    __slots__ = ("value", "dtype", "low", "high", "multiple", "bare", "linear", "factor", "constant")
 
     def __init__(
         self,
@@ -132,6 +133,7 @@ class Scalar(RuntimeValue):
         multiple: int = 1,
         bare: bool = False,
         linear: tuple[dict[Scalar, int], int] | None = None,
+        factor: tuple[Scalar, int] | None = None,
         constant: int | float | None = None,
     ) -> None:
         self.value = value
@@ -141,6 +143,7 @@ class Scalar(RuntimeValue):
         self.multiple = multiple
         self.bare = bare
         self.linear = linear
+        self.factor = factor
         self.constant = constant
 
     def terms(self) -> tuple[dict[Scalar, int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import __future__
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -33,23 +34,41 @@ class TracedSource:
         self.__module__ = function.__module__
 
     def annotations(self) -> dict[str, Any]:
-        """Annotations of the parameters, evaluated."""
-        result: dict[str, Any] = {}
-        for name, value in self.function.__annotations__.items():
-            if isinstance(value, str) and lookup(value) is None:
-                names = dict(self.scope or {})
-                code = self.function.__code__
-                for free, cell in zip(code.co_freevars, self.function.__closure__ or ()):
-                    try:
-                        names[free] = cell.cell_contents
-                    except ValueError:
-                        continue
-                try:
-                    value = eval(value, self.function.__globals__, names)
-                except NameError as error:
-                    raise NameError(f"annotation of {name!r}: {error}") from None
-            result[name] = value
-        return result
+        """Annotations of the parameters, evaluated. Raises NameError for a name that is not visible here."""
+        return evaluate_annotations(self.function, self.scope)
+
+
+def evaluate_annotations(
+    function: FunctionType, scope: dict[str, Any] | None = None, *, skip_unknown: bool = False
+) -> dict[str, Any]:
+    """The annotations of a function, with those that Python kept as text evaluated.
+
+    A text is kept for all annotations of a file with ``from __future__ import annotations``, and where the user wrote
+    one. In the second case the name of an element type, as in ``n: "int32"``, stays what it is.
+
+    Args:
+        scope: local names of the defining function.
+        skip_unknown: leave out annotations with unknown names instead of raising NameError; they are for type checkers.
+    """
+    code = function.__code__
+    postponed = bool(code.co_flags & __future__.annotations.compiler_flag)
+    names = dict(scope or {})
+    for free, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            names[free] = cell.cell_contents
+        except ValueError:
+            continue
+    result: dict[str, Any] = {}
+    for name, value in function.__annotations__.items():
+        if isinstance(value, str) and (postponed or lookup(value) is None):
+            try:
+                value = eval(value, function.__globals__, names)
+            except NameError as error:
+                if skip_unknown:
+                    continue
+                raise NameError(f"annotation of {name!r}: {error}") from None
+        result[name] = value
+    return result
 
 
 class PrimFunc(TracedSource):
