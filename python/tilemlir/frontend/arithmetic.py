@@ -13,7 +13,7 @@ from typing import Any
 from ..language.dtypes import DType, bool_, float32, float64, int32, int64
 from ..language.symbols import SymbolicExpr
 from .builder import Builder
-from .values import Element, Reference, RuntimeValue, Scalar, Variable, combined_multiple
+from .values import Element, Reference, RuntimeValue, Scalar, Storage, Variable, combined_multiple, with_article
 
 Number = (bool, int, float)
 
@@ -141,7 +141,7 @@ class Arithmetic(Builder):
             if not (value.dtype.is_integer or value.dtype.kind == "bool"):
                 self.fail(
                     "index",
-                    f"an index must be an integer, found a {value.dtype}",
+                    f"an index must be an integer, found {with_article(value.dtype)}",
                     fix="convert it: T.cast(x, 'int32')",
                 )
             if value.dtype.bits == 64:
@@ -284,6 +284,10 @@ class Arithmetic(Builder):
         """A value for messages."""
         if isinstance(value, (Scalar, Element, Variable)):
             return f"a run-time {value.dtype}"
+        if isinstance(value, Storage):
+            return value.describe()
+        if callable(value) and hasattr(value, "__name__"):
+            return f"the function {value.__name__}"
         return repr(value)
 
     def _identity(self, name: str, a: Any, b: Any, dtype: DType) -> Scalar | None:

@@ -464,7 +464,7 @@ class Expressions(Hosting):
         if node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:
             self.fail("syntax", "a lambda in a kernel takes plain positional parameters only")
 
-        def call(*values: Any) -> Any:
+        def lambda_(*values: Any) -> Any:
             if len(values) != len(names):
                 raise TypeError(f"this lambda takes {len(names)} arguments, {len(values)} are given")
             saved_frame, saved_locals = self.frame, dict(frame.locals)
@@ -476,7 +476,7 @@ class Expressions(Hosting):
                 frame.locals = saved_locals
                 self.frame = saved_frame
 
-        return call
+        return lambda_
 
     # Calls.
 

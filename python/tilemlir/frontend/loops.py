@@ -336,7 +336,12 @@ class Loops(Statements):
             self.parallel = None
 
     def _parallel_for(self, node: ast.For, loop: Loop) -> None:
-        self.require_no_parallel("T.Parallel")
+        if self.parallel is not None:
+            self.fail(
+                "collective-in-parallel", "T.Parallel loops cannot be nested",
+                found=f"the T.Parallel loop that begins at line {self.parallel_line}",
+                fix="write one loop, for i, j in T.Parallel(m, n), or make the inner one T.serial",
+            )  # fmt: skip
         if loop.options.get("loop_layout") is not None:
             self.fail("not-available", "T.Parallel(loop_layout=...) is not available yet", fix="leave it out")
         if not loop.bounds:

@@ -20,7 +20,7 @@ from .arithmetic import promote, python_type
 from .errors import FrontendError
 from .expressions import _BINARY, _MAX_MACRO_DEPTH, Expressions, is_runtime
 from .scopes import MISSING, Frame, assigned_names, loads_of
-from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable
+from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable, with_article
 
 
 class EndBlock(Exception):
@@ -272,8 +272,9 @@ class Statements(Expressions):
             return
         self.fail(
             "rebinding",
-            f"{variable.name} holds a {variable.dtype} since line {variable.line} and cannot become a {dtype} here",
-            found=f"a {dtype} assigned under run-time control flow",
+            f"{variable.name} holds {with_article(variable.dtype)} since line {variable.line} and cannot become "
+            f"{with_article(dtype)} here",
+            found=f"{with_article(dtype)} assigned under run-time control flow",
             fix=f"give it its type at the start: {variable.name} = T.alloc_var({str(dtype)!r}, init=...), "
             f"or convert the value: T.cast(..., {str(variable.dtype)!r})",
         )

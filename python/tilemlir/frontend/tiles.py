@@ -288,7 +288,7 @@ class Tiles(Transfers):
                 self.fail(
                     "layout",
                     f"the layout of {buffer.name} must come from tilemlir.layout",
-                    found=repr(layout),
+                    found=self.describe(layout),
                     allowed="make_swizzled_layout(buffer), make_linear_layout(buffer)",
                 )
             if buffer.scope() != "shared":

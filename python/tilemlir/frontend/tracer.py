@@ -231,7 +231,13 @@ def _trace(
             tracer.fail("call", f"{name} is called with wrong arguments: {error}", allowed=f"{name}{signature}")
         annotations = tracer._python(lambda: evaluate_annotations(plain, skip_unknown=True))
     else:
-        annotations = tracer._python(function.annotations)
+        try:
+            annotations = function.annotations()
+        except NameError as error:
+            tracer.fail(
+                "undefined-name", f"a parameter of {name} is declared with an unknown name: {error}",
+                allowed="T.Tensor(shape, dtype), T.StridedTensor(shape, strides, dtype), or a scalar type such as T.int32",
+            )  # fmt: skip
     empty = inspect.Parameter.empty
     for parameter in signature.parameters.values():
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):

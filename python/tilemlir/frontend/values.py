@@ -39,6 +39,11 @@ def _forward_unary(name: str) -> Any:
     return operator
 
 
+def with_article(name: object) -> str:
+    """A type name in a sentence: a float32, an int32."""
+    return f"{'an' if str(name)[0] in 'aeio' else 'a'} {name}"
+
+
 class RuntimeValue:
     """A value that has an element type and is known only when the kernel runs."""
 
@@ -75,7 +80,7 @@ class RuntimeValue:
         raise FrontendError(
             "compile-time-value",
             "a run-time value has no truth value while tracing",
-            found=f"a {self.dtype} that is known only when the kernel runs",
+            found=f"{with_article(self.dtype)} that is known only when the kernel runs",
             fix="write the condition in the kernel or in a @T.macro, where it becomes control flow of the kernel",
         )
 
@@ -83,7 +88,7 @@ class RuntimeValue:
         raise FrontendError(
             "compile-time-value",
             f"a run-time value cannot be used as {what}",
-            found=f"a {self.dtype} that is known only when the kernel runs",
+            found=f"{with_article(self.dtype)} that is known only when the kernel runs",
             allowed="values that are known while tracing: numbers, closure variables, arguments of the factory",
         )
 
@@ -213,7 +218,9 @@ class Storage:
 
     def describe(self) -> str:
         """Name, shape and type, for messages."""
-        return f"{self.name}: {'x'.join(str(extent) for extent in self.shape) or 'scalar'} {self.dtype} in {self._scope} memory"
+        shape = "x".join(str(extent) for extent in self.shape) or "scalar"
+        place = "a fragment" if self._scope == "fragment" else f"{self._scope} memory"
+        return f"{self.name}: {shape} {self.dtype} in {place}"
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"

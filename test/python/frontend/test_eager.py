@@ -93,7 +93,7 @@ def test_only_outputs_can_be_returned():
 FILE:LINE: error: only tensors made by T.empty can be returned [output]
  LINE | return A
       | ^^^^^^^^
-  found: <A: 64 float32 in global memory>
+  found: A: 64 float32 in global memory
   fix: return the output: C = T.empty((M, N), dtype) ... return C
 """,
         TensorSpec((64,), "float32"),
