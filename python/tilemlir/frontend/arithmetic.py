@@ -8,6 +8,7 @@ integers take the type of the other operand if it is a float or an integer of at
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..language.dtypes import DType, bool_, float32, float64, int32, int64
@@ -19,13 +20,33 @@ Number = (bool, int, float)
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 _INTEGER_PREDICATES = {
-    "eq": (0, 0), "ne": (1, 1), "lt": (2, 6), "le": (3, 7), "gt": (4, 8), "ge": (5, 9),
+    "eq": (0, 0),
+    "ne": (1, 1),
+    "lt": (2, 6),
+    "le": (3, 7),
+    "gt": (4, 8),
+    "ge": (5, 9),
 }  # (signed, unsigned) of arith.cmpi
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}  # ordered, except une
 _BITWISE = {"and": "arith.andi", "or": "arith.ori", "xor": "arith.xori"}
 _SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "floormod": "%", "pow": "**", "and": "&",
-    "or": "|", "xor": "^", "shl": "<<", "shr": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floordiv": "//",
+    "floormod": "%",
+    "pow": "**",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shl": "<<",
+    "shr": ">>",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
     "ne": "!=",
 }
 
@@ -115,9 +136,11 @@ class Arithmetic(Builder):
         )
 
     def load(self, reference: Reference) -> Scalar:
+        """Reads a variable or an element."""
         raise NotImplementedError
 
     def lower_size(self, size: SymbolicExpr) -> Any:
+        """The value of a launch-time size."""
         raise NotImplementedError
 
     def as_type(self, value: Any, dtype: DType) -> Scalar:
@@ -175,7 +198,8 @@ class Arithmetic(Builder):
         target = self.scalar_type(dtype)
         operand = value.value
         if dtype.kind == "bool":
-            return self.compare("ne", value, 0)
+            truth: Scalar = self.compare("ne", value, 0)
+            return truth
         if source.is_float and dtype.is_float:
             return Scalar(self._float_to_float(operand, source, dtype), dtype)
         if source.is_float:
@@ -387,9 +411,7 @@ class Arithmetic(Builder):
             return self.value("arith.ceildivui" if unsigned else "arith.ceildivsi", target, operands)
         if name == "floormod":
             quotient = self.value("arith.floordivsi", target, operands)
-            return self.value(
-                "arith.subi", target, [a.value, self.value("arith.muli", target, [quotient, b.value])]
-            )
+            return self.value("arith.subi", target, [a.value, self.value("arith.muli", target, [quotient, b.value])])
         self.fail("dtype", f"the operator {_SIGNS.get(name, name)} is not defined for {dtype}")
 
     def _integer_facts(self, name: str, a: Scalar, b: Scalar, dtype: DType) -> dict[str, Any]:
@@ -473,9 +495,7 @@ class Arithmetic(Builder):
             left, right = self.convert(left, dtype), self.convert(right, dtype)
         if dtype.is_float:
             attribute = self.attribute(f"{_FLOAT_PREDICATES[name]} : i64")
-            return Scalar(
-                self.value("arith.cmpf", self.i1, [left.value, right.value], {"predicate": attribute}), bool_
-            )
+            return Scalar(self.value("arith.cmpf", self.i1, [left.value, right.value], {"predicate": attribute}), bool_)
         predicate = _INTEGER_PREDICATES[name][0 if dtype.kind == "int" else 1]
         return Scalar(
             self.value(
@@ -553,9 +573,11 @@ class Arithmetic(Builder):
         )
 
     def power(self, a: Any, b: Any, dtype: DType) -> Any:
+        """``a ** b``."""
         raise NotImplementedError
 
     def math(self, name: str, operands: tuple[Any, ...]) -> Any:
+        """One function of the language."""
         raise NotImplementedError
 
 
@@ -573,7 +595,7 @@ def python_binary(name: str, a: Any, b: Any) -> Any:
         quotient = abs(a) // abs(b)
         quotient = quotient if (a < 0) == (b < 0) else -quotient
         return quotient if name == "truncdiv" else a - quotient * b
-    functions = {
+    functions: dict[str, Callable[[Any, Any], Any]] = {
         "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
         "and": operator.and_, "or": operator.or_, "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
         "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,

@@ -10,7 +10,8 @@ import operator
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from .._mlir import ir
 from ..language import scalars
@@ -55,6 +56,10 @@ _COMPARE: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
 _MAX_MACRO_DEPTH = 64
 
 
+#: Takes over the call of a builtin on run-time values; NotImplemented leaves the call to Python.
+Handler = Callable[["Expressions", list[Any], dict[str, Any]], Any]
+
+
 def is_runtime(value: Any) -> bool:
     """Whether operators on the value belong into the kernel."""
     return isinstance(value, (RuntimeValue, SymbolicExpr))
@@ -74,14 +79,12 @@ class Expressions(Hosting):
         saved = self.node
         self.node = node
         try:
-            method = getattr(self, f"_expr_{type(node).__name__}", None)
-            if method is None:
-                self._unsupported_expression(node)
+            method = getattr(self, f"_expr_{type(node).__name__}", None) or self._unsupported_expression
             return method(node)
         finally:
             self.node = saved
 
-    def _unsupported_expression(self, node: ast.AST) -> None:
+    def _unsupported_expression(self, node: ast.AST) -> NoReturn:
         if isinstance(node, ast.NamedExpr):
             self.fail(
                 "syntax", "the walrus operator := is not allowed in a kernel",
@@ -156,7 +159,11 @@ class Expressions(Hosting):
         if isinstance(left, RuntimeValue) or isinstance(right, RuntimeValue):
             return self.binary(name, left, right)
         if isinstance(left, SymbolicExpr) or isinstance(right, SymbolicExpr):
-            if name not in ("add", "sub", "mul", "floordiv", "floormod") or isinstance(left, float) or isinstance(right, float):
+            if (
+                name not in ("add", "sub", "mul", "floordiv", "floormod")
+                or isinstance(left, float)
+                or isinstance(right, float)
+            ):
                 return self.binary(name, left, right)
         if isinstance(left, (Storage, Region)) or isinstance(right, (Storage, Region)):
             self.binary(name, left, right)
@@ -219,7 +226,7 @@ class Expressions(Hosting):
     def _expr_Compare(self, node: ast.Compare) -> Any:
         left = self.expr(node.left)
         result: Any = True
-        for op, part in zip(node.ops, node.comparators):
+        for op, part in zip(node.ops, node.comparators, strict=True):
             right = self.expr(part)
             test = self._compare(op, left, right)
             if not is_runtime(test):
@@ -289,7 +296,7 @@ class Expressions(Hosting):
         before = self.unsafe_operations
         values: list[Any] = []
         self.region_depth += 1
-        for block, side in zip(blocks, (then, otherwise)):
+        for block, side in zip(blocks, (then, otherwise), strict=True):
             with self.inside(block):
                 values.append(self.scalar(side()))
         self.region_depth -= 1
@@ -298,7 +305,7 @@ class Expressions(Hosting):
         else:
             dtype = self.common_of_branches(values[0], values[1])
         typed: list[Scalar] = []
-        for block, value in zip(blocks, values):
+        for block, value in zip(blocks, values, strict=True):
             with self.inside(block):
                 typed.append(self.as_type(value, dtype))
         scratch_operation = scratch.operation
@@ -311,12 +318,10 @@ class Expressions(Hosting):
                 return Scalar(self.value("arith.andi", self.i1, [test.value, typed[0].value]), bool_)
             if dtype.kind == "bool" and typed[0].constant == 1:
                 return Scalar(self.value("arith.ori", self.i1, [test.value, typed[1].value]), bool_)
-            made = self.value(
-                "arith.select", self.scalar_type(dtype), [test.value, typed[0].value, typed[1].value]
-            )
+            made = self.value("arith.select", self.scalar_type(dtype), [test.value, typed[0].value, typed[1].value])
             return self.merged(made, typed[0], typed[1])
         final = self.emit("scf.if", [self.scalar_type(dtype)], [test.value], regions=2).operation
-        for position, (block, value) in enumerate(zip(blocks, typed)):
+        for position, (block, value) in enumerate(zip(blocks, typed, strict=True)):
             with self.inside(block):
                 self.emit("scf.yield", (), [value.value])
             block.append_to(final.regions[position])
@@ -329,8 +334,7 @@ class Expressions(Hosting):
         result: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                values = self.expr(node.value)
-                result.extend(self._python(lambda: list(values)))
+                result.extend(self.compile_time_items(self.expr(node.value), node.value))
             else:
                 result.append(self.expr(node))
         return result
@@ -346,7 +350,7 @@ class Expressions(Hosting):
 
     def _expr_Dict(self, node: ast.Dict) -> Any:
         result: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values):
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
                 result.update(self.expr(value))
             else:
@@ -404,7 +408,8 @@ class Expressions(Hosting):
         value = self.expr(node.value)
         specification = "" if node.format_spec is None else self.expr(node.format_spec)
         if node.conversion in (ord("r"), ord("s"), ord("a")):
-            value = {"r": repr, "s": str, "a": ascii}[chr(node.conversion)](value)
+            conversions: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+            value = conversions[node.conversion](value)
         return self._python(lambda: format(value, specification))
 
     # Comprehensions and lambdas.
@@ -456,7 +461,8 @@ class Expressions(Hosting):
                 "compile-time-value", "this can be iterated only by the kernel, not while tracing",
                 found=ast.unparse(node), allowed="lists, tuples, dictionaries, range with constant bounds",
             )  # fmt: skip
-        return self._python(lambda: list(value))
+        items: list[Any] = self._python(lambda: list(value))
+        return items
 
     def _expr_Lambda(self, node: ast.Lambda) -> Any:
         frame = self.frame
@@ -469,7 +475,7 @@ class Expressions(Hosting):
                 raise TypeError(f"this lambda takes {len(names)} arguments, {len(values)} are given")
             saved_frame, saved_locals = self.frame, dict(frame.locals)
             self.frame = frame
-            frame.locals.update(zip(names, values))
+            frame.locals.update(zip(names, values, strict=True))
             try:
                 return self.expr(node.body)
             finally:
@@ -489,10 +495,11 @@ class Expressions(Hosting):
         for keyword in node.keywords:
             value = self.expr(keyword.value)
             if keyword.arg is None:
-                keywords.update(self._python(lambda: dict(value)))
+                keywords.update(self._python(partial(dict, value)))
             else:
                 keywords[keyword.arg] = value
-        special = _BUILTINS.get(function) if isinstance(function, (type, types.BuiltinFunctionType)) else None
+        known = isinstance(function, (type, types.BuiltinFunctionType))
+        special: Handler | None = _BUILTINS.get(function) if known else None
         if special is not None:
             handled = special(self, arguments, keywords)
             if handled is not NotImplemented:
@@ -507,7 +514,9 @@ class Expressions(Hosting):
         if not callable(function):
             self.fail("call", f"{name} cannot be called", found=self.describe(function))
         if isinstance(function, PrimFunc):
-            self.fail("call", f"{name} is a kernel function and cannot be called from another one", fix="make it a @T.macro")
+            self.fail(
+                "call", f"{name} is a kernel function and cannot be called from another one", fix="make it a @T.macro"
+            )
         try:
             return function(*arguments, **keywords)
         except FrontendError as error:
@@ -526,7 +535,9 @@ class Expressions(Hosting):
                     raise
                 raise self._call_failed(name, error) from error
             raise self.located(
-                FrontendError("call", f"{name} is called with wrong arguments: {mismatch}", allowed=_signature(name, function))
+                FrontendError(
+                    "call", f"{name} is called with wrong arguments: {mismatch}", allowed=_signature(name, function)
+                )
             ) from None
         except NotImplementedError as error:
             raise self.located(FrontendError("not-available", str(error))) from error
@@ -549,9 +560,11 @@ class Expressions(Hosting):
         return None
 
     def call_macro(self, macro: Macro, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Traces the body of a macro here."""
         raise NotImplementedError
 
     def assign(self, target: ast.AST, value: Any) -> None:
+        """Binds or stores a value."""
         raise NotImplementedError
 
 
@@ -568,7 +581,7 @@ def _signature(name: str, function: Any) -> str:
     return f"{name}{signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)}"
 
 
-def _extremum(name: str) -> Callable[[Expressions, list[Any], dict[str, Any]], Any]:
+def _extremum(name: str) -> Handler:
     def run(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         values = list(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], (list, tuple)) else arguments
         if keywords or not any(is_runtime(value) for value in values):
@@ -581,7 +594,7 @@ def _extremum(name: str) -> Callable[[Expressions, list[Any], dict[str, Any]], A
     return run
 
 
-def _conversion(dtype: DType) -> Callable[[Expressions, list[Any], dict[str, Any]], Any]:
+def _conversion(dtype: DType) -> Handler:
     def run(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if len(arguments) != 1 or keywords or not is_runtime(arguments[0]):
             return NotImplemented
@@ -597,11 +610,17 @@ def _abs(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) ->
 
 
 def _pow(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    return tracer.binary("pow", *arguments) if len(arguments) == 2 and any(map(is_runtime, arguments)) else NotImplemented
+    return (
+        tracer.binary("pow", *arguments) if len(arguments) == 2 and any(map(is_runtime, arguments)) else NotImplemented
+    )
 
 
 def _round(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    return tracer.math("nearbyint", tuple(arguments)) if len(arguments) == 1 and is_runtime(arguments[0]) else NotImplemented
+    return (
+        tracer.math("nearbyint", tuple(arguments))
+        if len(arguments) == 1 and is_runtime(arguments[0])
+        else NotImplemented
+    )
 
 
 def _print(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -610,7 +629,7 @@ def _print(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) 
     return NotImplemented
 
 
-def _refuse(name: str, hint: str) -> Callable[[Expressions, list[Any], dict[str, Any]], Any]:
+def _refuse(name: str, hint: str) -> Handler:
     def run(tracer: Expressions, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (list, tuple)) else arguments
         if any(is_runtime(value) for value in values):
@@ -620,7 +639,7 @@ def _refuse(name: str, hint: str) -> Callable[[Expressions, list[Any], dict[str,
     return run
 
 
-_BUILTINS: dict[Any, Callable[[Expressions, list[Any], dict[str, Any]], Any]] = {
+_BUILTINS: dict[Any, Handler] = {
     builtins.max: _extremum("max"),
     builtins.min: _extremum("min"),
     builtins.int: _conversion(int32),

@@ -174,12 +174,13 @@ class Hosting(Tiles):
         if len(spec.shape) != len(declared.shape):
             self.fail(
                 "rank", f"the argument {name} has the wrong number of dimensions",
-                found=f"a tensor of shape {tuple(spec.shape)}", allowed=f"{len(declared.shape)} dimensions, as declared here",
+                found=f"a tensor of shape {tuple(spec.shape)}",
+                allowed=f"{len(declared.shape)} dimensions, as declared here",
             )  # fmt: skip
-        for extent, actual in zip(declared.shape, spec.shape):
+        for extent, actual in zip(declared.shape, spec.shape, strict=True):
             if isinstance(extent, SymbolicExpr) and extent.kind == "symbol" and extent.specialized:
                 self.constants_of_call.setdefault(extent.name, int(actual))
-        for axis, (extent, actual) in enumerate(zip(declared.shape, spec.shape)):
+        for axis, (extent, actual) in enumerate(zip(declared.shape, spec.shape, strict=True)):
             wanted = self._resolve(extent)
             if isinstance(wanted, int) and wanted != actual:
                 text = f"{extent} = {wanted}" if isinstance(extent, SymbolicExpr) else str(wanted)
@@ -191,7 +192,9 @@ class Hosting(Tiles):
     def empty(self, shape: Any, dtype: Any) -> Tensor:
         """``T.empty``: an output argument."""
         if self.kernel_state is not None:
-            self.fail("kernel", "T.empty allocates an output and belongs before the kernel", fix="move it above T.Kernel")
+            self.fail(
+                "kernel", "T.empty allocates an output and belongs before the kernel", fix="move it above T.Kernel"
+            )
         try:
             extents = normalize_shape(shape, "T.empty")
         except (TypeError, ValueError) as error:
@@ -232,13 +235,13 @@ class Hosting(Tiles):
                 self.fail(
                     "symbolic-size",
                     f"the size {symbol.name} has no value yet",
-                    fix=f"declare a tensor that has {symbol.name} as an extent before using it: A: T.Tensor[[{symbol.name}], dtype]",
+                    fix=f"declare a tensor of that extent before using it: A: T.Tensor[[{symbol.name}], dtype]",
                 )
             self.fail(
                 "declaration",
                 f"the size {symbol.name} cannot be read from any argument",
                 allowed="sizes that are the whole extent of a dimension of a tensor argument",
-                fix=f"declare a tensor with {symbol.name} as one of its extents, or pass it as a scalar: {symbol.name}: T.int32",
+                fix=f"declare a tensor with {symbol.name} as one of its extents, or pass it: {symbol.name}: T.int32",
             )
         argument, axis = source
         pool, self.pool = self.pool, self.function_pool
@@ -280,9 +283,7 @@ class Hosting(Tiles):
         try:
             extents = tuple(self._resolve(extent) for extent in normalize_shape(shape, "T.alloc_global"))
         except (TypeError, ValueError) as error:
-            self.fail(
-                "symbolic-size", str(error), allowed="integers, T.dynamic sizes and integer expressions of them"
-            )
+            self.fail("symbolic-size", str(error), allowed="integers, T.dynamic sizes and integer expressions of them")
         name = self.name_hint or "workspace"
         with self.on_host():
             sizes = [self.index_value(extent).value for extent in extents if isinstance(extent, SymbolicExpr)]
@@ -322,7 +323,9 @@ class Hosting(Tiles):
                     fix="use T.ceildiv(n, block) instead of n / block",
                 )  # fmt: skip
             elif value < 0 or value > (1 << 31) - 1:
-                self.fail("argument", f"grid extent {axis} is out of range", found=str(value), allowed="0 to 2147483647")
+                self.fail(
+                    "argument", f"grid extent {axis} is out of range", found=str(value), allowed="0 to 2147483647"
+                )
             grid.append(value)
         shape = self._extents(DEFAULT_THREADS if threads is None else threads, "threads")
         count = 1
@@ -384,6 +387,7 @@ class Hosting(Tiles):
             self.pool, self.global_reads, self.safe_values = saved
 
     def require_kernel(self, what: str) -> None:
+        """Refuses ``what`` outside of a kernel."""
         if self.kernel_state is None:
             self.fail(
                 "kernel",
@@ -393,6 +397,7 @@ class Hosting(Tiles):
             )
 
     def require_no_parallel(self, what: str) -> None:
+        """Refuses the collective operation ``what`` inside of T.Parallel."""
         if self.parallel is not None:
             self.fail(
                 "collective-in-parallel",
@@ -403,6 +408,7 @@ class Hosting(Tiles):
             )
 
     def parallel_operation(self) -> ir.Operation | None:
+        """The T.Parallel loop around the code being traced."""
         return self.parallel
 
     def _current(self, what: str) -> KernelState:

@@ -161,7 +161,7 @@ class Loops(Statements):
                 f"{len(target.elts)} name{'s' if len(target.elts) != 1 else ''} are given",
                 found=ast.unparse(target),
             )
-        for part, value in zip(target.elts, values):
+        for part, value in zip(target.elts, values, strict=True):
             assert isinstance(part, ast.Name)
             self._bind_loop_name(part.id, value)
 
@@ -194,17 +194,17 @@ class Loops(Statements):
     def _high(value: Any) -> int | None:
         return value.high if isinstance(value, Scalar) else value
 
-    def counted(
-        self, start: Any, stop: Any, step: Any, hint: str | None, body: Callable[[Scalar], None]
-    ) -> None:
+    def counted(self, start: Any, stop: Any, step: Any, hint: str | None, body: Callable[[Scalar], None]) -> None:
         """An ``scf.for`` whose body is traced by ``body(index)``."""
-        reverse = isinstance(step, int) and step < 0
+        reverse = not isinstance(step, Scalar) and step < 0
         first = start
         if reverse:
             # scf.for counts upwards only: count the iterations and compute the index from them.
-            trips = self.math("ceildiv", (self.binary("sub", start, stop), -step)) if is_runtime(
-                start
-            ) or is_runtime(stop) else max(0, -((stop - start) // -step))
+            trips = (
+                self.math("ceildiv", (self.binary("sub", start, stop), -step))
+                if is_runtime(start) or is_runtime(stop)
+                else max(0, -((stop - start) // -step))
+            )
             first, last, stride = 0, trips, 1
         else:
             last, stride = stop, step
@@ -217,8 +217,6 @@ class Loops(Statements):
         multiple = 1
         if isinstance(stride, int):
             multiple = _gcd_with(first, stride)
-        if isinstance(stride, Scalar) and (stride.low is None or stride.low < 1):
-            low = low if low is not None and low >= 0 else None
         index = Scalar(
             block.arguments[0], int32, low=low, high=None if high is None else high - 1, multiple=multiple, bare=True
         )
@@ -285,7 +283,10 @@ class Loops(Statements):
             indices = self._grouped(tile, extents, group) if len(extents) == 2 else self._row_major(tile, extents)
             self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
 
-        worker, workers = self._bound(loop.options["index"], loop.name), self._bound(loop.options["wave_size"], loop.name)
+        worker, workers = (
+            self._bound(loop.options["index"], loop.name),
+            self._bound(loop.options["wave_size"], loop.name),
+        )
         self.counted(worker, total, workers, None, body)
 
     def _row_major(self, tile: Any, extents: Sequence[Any]) -> list[Any]:
@@ -296,7 +297,7 @@ class Loops(Statements):
         return [tile, *indices]
 
     def _grouped(self, tile: Any, extents: Sequence[Any], group: int) -> list[Any]:
-        """Two-dimensional tiles in groups of rows: column by column inside of a group; the last group may be smaller."""
+        """Two-dimensional tiles in groups of rows, column by column inside of a group; the last one may be smaller."""
         rows, columns = extents
         per_group = self.binary("mul", columns, group)
         number = self.math("floordiv", (tile, per_group))
@@ -311,6 +312,7 @@ class Loops(Statements):
     # Parallel and pipelined loops.
 
     def emit_parallel(self, extents: tuple[Any, ...], body: Callable[[tuple[Scalar, ...]], None]) -> None:
+        """A ``tile.parallel`` over ``extents`` whose body is traced by ``body(indices)``."""
         self._parallel(tuple(self._bound(extent, "T.Parallel") for extent in extents), None, body)
 
     def _parallel(
@@ -387,7 +389,9 @@ class Loops(Statements):
         start, stop = (self._bound(value, "T.Pipelined") for value in loop.bounds[:2])
         stages = loop.options["num_stages"]
         if isinstance(stages, RuntimeValue) or not isinstance(stages, int) or stages < 0:
-            self.fail("argument", "num_stages of T.Pipelined must be a compile-time integer of at least 0", found=repr(stages))
+            self.fail(
+                "argument", "num_stages of T.Pipelined must be a compile-time integer of at least 0", found=repr(stages)
+            )
         attributes: dict[str, ir.Attribute] = {"num_stages": self.integer(stages)}
         order, stage = loop.options["order"], loop.options["stage"]
         if (order is None) != (stage is None) or (order is not None and len(order) != len(stage)):

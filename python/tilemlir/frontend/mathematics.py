@@ -71,9 +71,7 @@ class Mathematics(Arithmetic):
             made = self.binary("div", one, self.binary("add", one, exponential))
         elif name == "exp10":
             made = Scalar(
-                self.value(
-                    "math.powf", self.scalar_type(compute), [self.constant(10.0, compute).value, operand.value]
-                ),
+                self.value("math.powf", self.scalar_type(compute), [self.constant(10.0, compute).value, operand.value]),
                 compute,
             )
         else:

@@ -66,10 +66,12 @@ def matches(indices: Sequence[Any], shape: Sequence[Any], tile: Sequence[int]) -
     """
     found: list[Match] = []
     for dims in combinations(range(len(indices)), len(tile)):
-        kinds = [classify(indices[dim], extent) for dim, extent in zip(dims, tile)]
+        kinds = [classify(indices[dim], extent) for dim, extent in zip(dims, tile, strict=True)]
         if NO in kinds:
             continue
-        fits = all(not isinstance(shape[dim], int) or extent <= shape[dim] for dim, extent in zip(dims, tile))
+        fits = all(
+            not isinstance(shape[dim], int) or extent <= shape[dim] for dim, extent in zip(dims, tile, strict=True)
+        )
         found.append(Match(dims, kinds.count(YES), fits))
     if not found:
         return []

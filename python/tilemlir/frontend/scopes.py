@@ -34,7 +34,9 @@ class Frame:
         references: parameters passed by reference.
     """
 
-    def __init__(self, function: FunctionType, source: FunctionSource, depth: int, scope: dict[str, Any] | None) -> None:
+    def __init__(
+        self, function: FunctionType, source: FunctionSource, depth: int, scope: dict[str, Any] | None
+    ) -> None:
         self.function = function
         self.source = source
         self.depth = depth
@@ -43,7 +45,7 @@ class Frame:
         self.bound_at: dict[str, int] = {}
         self.references: set[str] = set()
         self.scope = scope or {}
-        self._closure = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self._closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def lookup(self, name: str) -> Any:
         """The value of a name, or MISSING."""
@@ -110,7 +112,9 @@ def assigned_names(statements: Iterable[ast.AST]) -> set[str]:
 def loads_of(name: str, root: ast.AST) -> int:
     """How often a name is read below a node."""
     return sum(
-        1 for node in ast.walk(root) if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        1
+        for node in ast.walk(root)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     )
 
 

@@ -78,7 +78,7 @@ def _parse(function: FunctionType) -> FunctionSource:
             "source",
             f"the source text of {function.__name__} is not available",
             found=f"a function defined in {filename}",
-            fix="define the kernel in a file or in a notebook cell; the interactive prompt of Python keeps no source text",
+            fix="define the kernel in a file or in a notebook cell; the prompt of Python keeps no source text",
         )
     tree = _parse_block(lines, code.co_firstlineno - 1, function.__name__)
     if tree is None:

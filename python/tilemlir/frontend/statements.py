@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 from .._mlir import ir
 from ..language.annotations import Ref, TensorType
@@ -99,7 +99,8 @@ class Statements(Expressions):
         taken = flags[0]
         for flag in flags[1:]:
             taken = self.logical("or", taken, flag)
-        return self.logical_not(taken)
+        going: Scalar = self.logical_not(taken)
+        return going
 
     def _run_to_end(self, statements: Sequence[ast.stmt]) -> None:
         """Runs the statements of a region; a break or continue in it ends only the region."""
@@ -114,14 +115,12 @@ class Statements(Expressions):
         saved = self.node
         self.node = node
         try:
-            method = getattr(self, f"_stmt_{type(node).__name__}", None)
-            if method is None:
-                self._unsupported_statement(node)
-            method(node)  # type: ignore[misc]
+            method = getattr(self, f"_stmt_{type(node).__name__}", None) or self._unsupported_statement
+            method(node)
         finally:
             self.node = saved
 
-    _UNSUPPORTED = {
+    _UNSUPPORTED: ClassVar[dict[str, tuple[str, str]]] = {
         "Try": ("try", "check values with conditions"),
         "TryStar": ("try", "check values with conditions"),
         "Raise": ("raise", "T.device_assert stops a kernel with a message"),
@@ -138,7 +137,7 @@ class Statements(Expressions):
         "Match": ("match", "write if and elif"),
     }
 
-    def _unsupported_statement(self, node: ast.stmt) -> None:
+    def _unsupported_statement(self, node: ast.stmt) -> NoReturn:
         text, fix = self._UNSUPPORTED.get(type(node).__name__, (type(node).__name__, ""))
         self.fail("syntax", f"{text} is not allowed in a kernel", fix=fix)
 
@@ -222,10 +221,11 @@ class Statements(Expressions):
                 items = [*items[:before], list(items[before:end]), *items[end:]]
         if len(items) != len(target.elts):
             self.fail(
-                "call", f"{len(items)} value{'s' if len(items) != 1 else ''} cannot be given to {len(target.elts)} names",
+                "call",
+                f"{len(items)} value{'s' if len(items) != 1 else ''} cannot be given to {len(target.elts)} names",
                 found=ast.unparse(target),
             )  # fmt: skip
-        for part, item in zip(target.elts, items):
+        for part, item in zip(target.elts, items, strict=True):
             self.assign(part.value if isinstance(part, ast.Starred) else part, item, fresh)
 
     def _assign_name(self, name: str, value: Any, fresh: bool) -> None:
@@ -283,8 +283,12 @@ class Statements(Expressions):
         """The value that an assignment binds: what a reference holds now, not the reference."""
         if isinstance(value, Element) or (isinstance(value, Variable) and not isinstance(node, ast.Call)):
             return self.load(value)
-        if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)) and len(node.elts) == len(value):
-            return type(value)(self.snapshot(item, part) for item, part in zip(value, node.elts))
+        if (
+            isinstance(node, (ast.Tuple, ast.List))
+            and isinstance(value, (tuple, list))
+            and len(node.elts) == len(value)
+        ):
+            return type(value)(self.snapshot(item, part) for item, part in zip(value, node.elts, strict=True))
         return value
 
     # Simple statements.
@@ -358,16 +362,21 @@ class Statements(Expressions):
         saved = self.name_hint
         self.name_hint = node.target.id if isinstance(node.target, ast.Name) else None
         try:
-            value = self.snapshot(self.expr(node.value), node.value)  # type: ignore[arg-type]
+            value = self.snapshot(self.expr(node.value), node.value)
         finally:
             self.name_hint = saved
         dtype = lookup_dtype(annotation)
-        if dtype is not None and not isinstance(annotation, type) and isinstance(value, (RuntimeValue, bool, int, float)):
+        if (
+            dtype is not None
+            and not isinstance(annotation, type)
+            and isinstance(value, (RuntimeValue, bool, int, float))
+        ):
             if not isinstance(value, Variable):
                 value = self.cast(value, dtype)
         self.assign(node.target, value, isinstance(node.value, ast.Call))
 
     def declare_local_tensor(self, name: str, declared: TensorType) -> None:
+        """Declares a tensor of the call in the body of a kernel of ``@tile.jit``."""
         raise NotImplementedError
 
     def _stmt_Expr(self, node: ast.Expr) -> None:
@@ -472,7 +481,10 @@ class Statements(Expressions):
             dtype = promote(kinds[0], kinds[1])
         else:
             dtype = self.common_of_branches(
-                *(Scalar(value.value, value.dtype) if isinstance(value, RuntimeValue) else value for value in values)
+                *(
+                    Scalar(value.value, value.dtype) if isinstance(value, (Scalar, Variable)) else value
+                    for value in values
+                )
             )
         saved = self.ip
         self.ip = ir.InsertionPoint(operation.operation)
@@ -481,7 +493,7 @@ class Statements(Expressions):
             line=node.lineno,
         )  # fmt: skip
         self.ip = saved
-        for block, value in zip(blocks, values):
+        for block, value in zip(blocks, values, strict=True):
             with self.inside(block):
                 self.store(variable, value)
         frame.bind(name, variable, self.region_depth)
@@ -562,4 +574,4 @@ def run_with_loop(tracer: Statements, loop: LoopContext, body: Callable[[], None
         tracer.loop = saved
 
 
-__all__ = ["BreakLoop", "LoopContext", "ReturnValue", "Statements", "_BINARY", "run_with_loop"]
+__all__ = ["_BINARY", "BreakLoop", "LoopContext", "ReturnValue", "Statements", "run_with_loop"]

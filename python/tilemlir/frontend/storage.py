@@ -7,8 +7,10 @@ from typing import Any
 
 from .._mlir import ir
 from ..language.annotations import normalize_shape
-from ..language.dtypes import DType, DTypeError, bool_, dtype as lookup_dtype, int32
-from ..language.symbols import SymbolicExpr, binary as symbolic_binary
+from ..language.dtypes import DType, DTypeError, bool_, int32
+from ..language.dtypes import dtype as lookup_dtype
+from ..language.symbols import SymbolicExpr
+from ..language.symbols import binary as symbolic_binary
 from .errors import FrontendError
 from .mathematics import Mathematics
 from .values import Buffer, Element, Reference, Region, RuntimeValue, Scalar, Storage, Tensor, Variable
@@ -49,7 +51,7 @@ class StorageAccess(Mathematics):
                         if isinstance(extent, SymbolicExpr)
                         else f"a run-time value in the shape of {self.name_hint or 'the buffer'}",
                         allowed="Python integers",
-                        fix="use a block size that is an argument of the factory; T.const makes a size of a tensor a constant",
+                        fix="use a block size that is an argument of the factory; T.const makes a size a constant",
                     )
         elif isinstance(shape, (SymbolicExpr, RuntimeValue)):
             return self.static_shape((shape,), what)
@@ -64,7 +66,7 @@ class StorageAccess(Mathematics):
                     f"{what} needs extents of at least 1",
                     found=f"the shape {tuple(extents)}",
                 )
-        return extents  # type: ignore[return-value]
+        return tuple(int(extent) for extent in extents if isinstance(extent, int))
 
     # Allocation.
 
@@ -87,7 +89,9 @@ class StorageAccess(Mathematics):
         kind = self.element_type(dtype)
         name = self.name_hint or "variable"
         variable = Variable(
-            self._alloc_outside_parallel(self.buffer_type((), kind, "local"), name), kind, name,
+            self._alloc_outside_parallel(self.buffer_type((), kind, "local"), name),
+            kind,
+            name,
             line=getattr(self.node, "lineno", 0),
         )
         if init is not None:
@@ -147,7 +151,10 @@ class StorageAccess(Mathematics):
         if isinstance(value, Variable):
             return Buffer(
                 self.value("tile.reshape", self.buffer_type((1,), value.dtype, "local"), [value.value]),
-                (1,), value.dtype, value.name, "local",
+                (1,),
+                value.dtype,
+                value.name,
+                "local",
             )
         if isinstance(value, (Tensor, Region, Element)):
             self.fail(
@@ -168,18 +175,20 @@ class StorageAccess(Mathematics):
         sizes = []
         for dim, size in enumerate(region.sizes):
             if size is None:
-                self.fail("symbolic-size", f"the extent of dimension {dim} of the slice of {storage.name} is not a constant")
+                self.fail(
+                    "symbolic-size", f"the extent of dimension {dim} of the slice of {storage.name} is not a constant"
+                )
             sizes.append(size)
         offsets = [self.index_value(offset).value for offset in region.offsets]
-        shape = region.shape or (1,)
+        shape = tuple(size for size in region.shape if size is not None) or (1,)
         return Buffer(
             self.value(
                 "tile.subview",
-                self.buffer_type(shape, storage.dtype, storage.scope()),  # type: ignore[arg-type]
+                self.buffer_type(shape, storage.dtype, storage.scope()),
                 [storage.value, *offsets],
                 {"sizes": self.integers(sizes)},
             ),
-            tuple(shape), storage.dtype, storage.name, storage.scope(),
+            shape, storage.dtype, storage.name, storage.scope(),
         )  # fmt: skip
 
     # Indexing.
@@ -221,7 +230,7 @@ class StorageAccess(Mathematics):
         """Indexing a slice again: the indices count from where the slice begins."""
         keys = list(key) if isinstance(key, tuple) else [key]
         inner: list[Any] = []
-        for offset, size, kept in zip(region.offsets, region.sizes, region.kept):
+        for offset, size, kept in zip(region.offsets, region.sizes, region.kept, strict=True):
             if not kept:
                 inner.append(offset)
                 continue
@@ -292,8 +301,7 @@ class StorageAccess(Mathematics):
         if size < 1 or (not inside and isinstance(storage, Buffer)):
             self.fail(
                 "index",
-                f"the slice of dimension {dim} of {storage.name} is "
-                + ("empty" if size < 1 else "partly outside"),
+                f"the slice of dimension {dim} of {storage.name} is " + ("empty" if size < 1 else "partly outside"),
                 found=f"{start} to {start + size if isinstance(start, int) else '...'} of extent {extent}",
             )
         return start, size
@@ -344,8 +352,8 @@ class StorageAccess(Mathematics):
     @staticmethod
     def _inside(storage: Storage, indices: Sequence[Scalar]) -> bool:
         return all(
-            index.low is not None and index.low >= 0 and index.high is not None and index.high < int(extent)  # type: ignore[arg-type]
-            for index, extent in zip(indices, storage.shape)
+            index.nonnegative and index.high is not None and isinstance(extent, int) and index.high < extent
+            for index, extent in zip(indices, storage.shape, strict=True)
         )
 
     def _safe_attribute(self, storage: Storage) -> dict[str, ir.Attribute]:
@@ -392,7 +400,9 @@ class StorageAccess(Mathematics):
                     allowed="arguments of the kernel function",
                 )
             if isinstance(value, RuntimeValue) or not isinstance(value, (bool, int, float)):
-                self.fail("compile-time-value", "a safe value must be a compile-time number", found=self.describe(value))
+                self.fail(
+                    "compile-time-value", "a safe value must be a compile-time number", found=self.describe(value)
+                )
             self.check_number(value, storage.dtype)
             self.safe_values[storage] = value
             for read, operation in self.global_reads:
@@ -402,12 +412,15 @@ class StorageAccess(Mathematics):
     # Where the tracer is; decided by the kernel part.
 
     def require_kernel(self, what: str) -> None:
+        """Refuses ``what`` outside of a kernel."""
         raise NotImplementedError
 
     def require_no_parallel(self, what: str) -> None:
+        """Refuses the collective operation ``what`` inside of T.Parallel."""
         raise NotImplementedError
 
     def parallel_operation(self) -> ir.Operation | None:
+        """The T.Parallel loop around the code being traced."""
         raise NotImplementedError
 
 

@@ -20,14 +20,16 @@ class Tiles(Transfers):
     # Matrix multiplication.
 
     def gemm(
-        self, a: Any, b: Any, c: Any, transpose_a: bool, transpose_b: bool, policy: Any, clear_accum: bool,
+        self, a: Any, b: Any, c: Any, transpose_a: Any, transpose_b: Any, policy: Any, clear_accum: Any,
         k_pack: int, mbar: Any, precision: str,
     ) -> None:  # fmt: skip
         """``T.gemm``."""
         self.require_kernel("T.gemm")
         self.require_no_parallel("T.gemm")
         if mbar is not None:
-            self.fail("not-available", "T.gemm(mbar=...) is not available yet", fix="leave it out; T.gemm is synchronous")
+            self.fail(
+                "not-available", "T.gemm(mbar=...) is not available yet", fix="leave it out; T.gemm is synchronous"
+            )
         if precision not in ("tf32", "ieee"):
             self.fail("argument", f"unknown precision {precision!r} of T.gemm", allowed="'tf32' or 'ieee'")
         if not isinstance(policy, GemmWarpPolicy):
@@ -37,7 +39,9 @@ class Tiles(Transfers):
             )  # fmt: skip
         for name, flag in (("transpose_A", transpose_a), ("transpose_B", transpose_b), ("clear_accum", clear_accum)):
             if isinstance(flag, RuntimeValue):
-                self.fail("compile-time-value", f"{name} of T.gemm must be a compile-time bool", found=self.describe(flag))
+                self.fail(
+                    "compile-time-value", f"{name} of T.gemm must be a compile-time bool", found=self.describe(flag)
+                )
         left, right, out = (self.whole_buffer(value, "T.gemm") for value in (a, b, c))
         self._check_gemm(left, right, out, bool(transpose_a), bool(transpose_b))
         self.unsafe_operations += 1
@@ -56,7 +60,7 @@ class Tiles(Transfers):
     def _check_gemm(self, a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool) -> None:
         shapes = []
         for name, buffer in (("A", a), ("B", b), ("C", c)):
-            extents = [int(extent) for extent in buffer.shape]  # type: ignore[arg-type]
+            extents = [extent for extent in buffer.shape if isinstance(extent, int)]
             if len(extents) < 2 or any(extent != 1 for extent in extents[:-2]):
                 self.fail(
                     "gemm-operands",
@@ -84,7 +88,8 @@ class Tiles(Transfers):
             self.fail(
                 "gemm-operands",
                 f"the operands of T.gemm do not match: {wrong}",
-                found=f"A {_shape(a)}{marks[0]} ({a.name}), B {_shape(b)}{marks[1]} ({b.name}), C {_shape(c)} ({c.name})",
+                found=f"A {_shape(a)}{marks[0]} ({a.name}), B {_shape(b)}{marks[1]} ({b.name}), "
+                f"C {_shape(c)} ({c.name})",
                 allowed="A M x K, B K x N, C M x N; transpose_A takes K x M, transpose_B takes N x K",
                 fix=hint,
             )
@@ -109,9 +114,7 @@ class Tiles(Transfers):
 
     # Reductions.
 
-    def reduce(
-        self, kind: str, source: Any, out: Any, dim: int, clear: bool, nan_propagate: bool, what: str
-    ) -> None:
+    def reduce(self, kind: str, source: Any, out: Any, dim: int, clear: bool, nan_propagate: bool, what: str) -> None:
         """``T.reduce`` and its short forms."""
         self.require_kernel(what)
         self.require_no_parallel(what)
@@ -139,9 +142,7 @@ class Tiles(Transfers):
         if kind.startswith("bit") and not buffer.dtype.is_integer:
             self.fail("dtype", f"{what} needs integers", found=buffer.describe())
         if buffer.dtype.is_float != dest.dtype.is_float:
-            self.fail(
-                "dtype", f"{what} mixes integers and floats", found=f"{buffer.describe()} and {dest.describe()}"
-            )
+            self.fail("dtype", f"{what} mixes integers and floats", found=f"{buffer.describe()} and {dest.describe()}")
         self.unsafe_operations += 1
         attributes = {"kind": self.attribute(f"#tile<reduce_kind {kind}>"), "dim": self.integer(axis)}
         if clear:
@@ -152,9 +153,7 @@ class Tiles(Transfers):
 
     # Atomics.
 
-    def atomic(
-        self, kind: str, dst: Any, value: Any, order: str | None, return_prev: bool, what: str
-    ) -> Scalar | None:
+    def atomic(self, kind: str, dst: Any, value: Any, order: str | None, return_prev: bool, what: str) -> Scalar | None:
         """One atomic operation on an element, or on every element of a region."""
         self.require_kernel(what)
         if order not in _ORDERS:
@@ -171,8 +170,11 @@ class Tiles(Transfers):
             return None
         if isinstance(dst, (Storage, Region)):
             if isinstance(dst, Storage) and dst.shape == (1,):
-                return self._atomic_element(kind, Element(dst, (0,)), self.scalar(value), _ORDERS[order], return_prev, what)
-            return self._atomic_fill(kind, dst, value, _ORDERS[order], what)
+                return self._atomic_element(
+                    kind, Element(dst, (0,)), self.scalar(value), _ORDERS[order], return_prev, what
+                )
+            self._atomic_fill(kind, dst, value, _ORDERS[order], what)
+            return None
         self.fail(
             "argument",
             f"the destination of {what} must be an element or a region",
@@ -242,7 +244,7 @@ class Tiles(Transfers):
         """Indices of the storage for a point of a region, whose dimensions of extent 1 have no index."""
         remaining = list(indices)
         result = []
-        for offset, size in zip(region.offsets, region.sizes):
+        for offset, size in zip(region.offsets, region.sizes, strict=True):
             result.append(offset if size == 1 or not remaining else self.binary("add", remaining.pop(0), offset))
         return tuple(result)
 
@@ -297,7 +299,8 @@ class Tiles(Transfers):
                 self.fail(
                     "layout",
                     f"the layout was made for another buffer than {buffer.name}",
-                    found=f"a layout of {_text(layout.shape)} elements of {layout.element_bits} bits, {buffer.describe()}",
+                    found=f"a layout of {_text(layout.shape)} elements of {layout.element_bits} bits, "
+                    f"{buffer.describe()}",
                 )
             self.unsafe_operations += 1
             self.emit("tile.annotate_layout", (), [buffer.value], {"layout": self.attribute(layout.attribute_text())})

@@ -12,7 +12,8 @@ from typing import Any
 from .._mlir import ir
 from ..language import context as active
 from ..language.annotations import TensorType
-from ..language.dtypes import DType, lookup as lookup_dtype
+from ..language.dtypes import DType
+from ..language.dtypes import lookup as lookup_dtype
 from ..language.functions import Macro, PrimFunc, evaluate_annotations
 from ..language.symbols import SymbolicExpr
 from . import source as sources
@@ -23,6 +24,8 @@ from .scopes import Frame
 from .source import FunctionSource
 from .statements import ReturnValue
 from .values import RuntimeValue, Tensor
+
+_DECLARATIONS = "T.Tensor(shape, dtype), T.StridedTensor(shape, strides, dtype), or a scalar type such as T.int32"
 
 
 @dataclass(frozen=True)
@@ -103,13 +106,13 @@ class Tracer(Loops):
         if annotation is empty:
             self.fail(
                 "declaration", f"the parameter {name} has no declaration",
-                allowed="T.Tensor(shape, dtype), T.StridedTensor(shape, strides, dtype), or a scalar type such as T.int32",
+                allowed=_DECLARATIONS,
                 fix=f'{name}: T.Tensor((M, N), "float16")',
             )  # fmt: skip
         self.fail(
             "declaration", f"the parameter {name} is declared as something that is not a kernel argument",
             found=repr(annotation),
-            allowed="T.Tensor(shape, dtype), T.StridedTensor(shape, strides, dtype), or a scalar type such as T.int32",
+            allowed=_DECLARATIONS,
         )  # fmt: skip
 
     def _parameter_nodes(self) -> list[Any]:
@@ -219,7 +222,12 @@ def trace(
 
 
 def _trace(
-    tracer: Tracer, function: Any, plain: types.FunctionType, arguments: Sequence[Any], keywords: dict[str, Any], name: str
+    tracer: Tracer,
+    function: Any,
+    plain: types.FunctionType,
+    arguments: Sequence[Any],
+    keywords: dict[str, Any],
+    name: str,
 ) -> None:
     tracer.begin_function(name)
     signature = inspect.signature(plain)
@@ -236,7 +244,7 @@ def _trace(
         except NameError as error:
             tracer.fail(
                 "undefined-name", f"a parameter of {name} is declared with an unknown name: {error}",
-                allowed="T.Tensor(shape, dtype), T.StridedTensor(shape, strides, dtype), or a scalar type such as T.int32",
+                allowed=_DECLARATIONS,
             )  # fmt: skip
     empty = inspect.Parameter.empty
     for parameter in signature.parameters.values():

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._mlir import ir
 from ..language.dtypes import int32
-from ..language.symbols import SymbolicExpr
 from . import regions
 from .storage import StorageAccess
 from .values import Buffer, Element, Reference, Region, RuntimeValue, Scalar, Storage, Tensor, Variable
@@ -147,7 +146,7 @@ class Transfers(StorageAccess):
         return Region(value, (0,) * rank, tuple(value.shape), (True,) * rank)  # type: ignore[arg-type]
 
     def _clip_whole_tensor(self, src: Any, source: Region, dst: Any, dest: Region) -> tuple[Region, Region]:
-        """A whole tensor that is smaller than the tile on the other side: the tile's extents, clipped by bounds checks."""
+        """A whole tensor that is smaller than the tile on the other side: the tile's extents, checked at its edges."""
         if isinstance(src, Tensor) and isinstance(dst, Buffer):
             sizes = _smaller_or_equal(source.sizes, dest.sizes)
             return (Region(src, source.offsets, sizes, source.kept), dest) if sizes else (source, dest)
@@ -215,7 +214,7 @@ class Transfers(StorageAccess):
         if len(found) != 1:
             self._ambiguous(element, needed, found, other, what)
         sizes = [1] * rank
-        for dim, extent in zip(found[0].dims, needed):
+        for dim, extent in zip(found[0].dims, needed, strict=True):
             sizes[dim] = extent
         self._check_inside(storage, indices, sizes, what)
         return Region(storage, indices, tuple(sizes), (True,) * rank)
@@ -224,16 +223,18 @@ class Transfers(StorageAccess):
         """A region of a buffer must be inside of it; tensors are bounds-checked when the kernel runs."""
         if not isinstance(storage, Buffer):
             return
-        for dim, (index, size, extent) in enumerate(zip(indices, sizes, storage.shape)):
+        for dim, (index, size, extent) in enumerate(zip(indices, sizes, storage.shape, strict=True)):
             start = index if isinstance(index, int) else 0
-            if start + size > int(extent):
+            if isinstance(extent, int) and start + size > extent:
                 self.fail(
                     "copy-shape",
                     f"{what} leaves dimension {dim} of {storage.name}",
                     found=f"{start} to {start + size} of extent {extent}",
                 )
 
-    def _ambiguous(self, element: Element, tile: tuple[int, ...], found: list[regions.Match], other: Any, what: str) -> None:
+    def _ambiguous(
+        self, element: Element, tile: tuple[int, ...], found: list[regions.Match], other: Any, what: str
+    ) -> None:
         storage = element.storage
         texts = self._index_texts(element)
         dims = found[0].dims if found else tuple(range(len(texts) - len(tile), len(texts)))
@@ -303,7 +304,9 @@ class Transfers(StorageAccess):
         scalar = self.as_type(value, region.dtype)
 
         def body(indices: tuple[Scalar, ...]) -> None:
-            where = tuple(self.binary("add", offset, index) for offset, index in zip(region.offsets, indices))
+            where = tuple(
+                self.binary("add", offset, index) for offset, index in zip(region.offsets, indices, strict=True)
+            )
             self.store(Element(region.storage, where), scalar)
 
         self.emit_parallel(tuple(extents), body)
@@ -324,7 +327,7 @@ def _smaller_or_equal(tensor: Any, tile: Any) -> tuple[int, ...] | None:
         needed = list(tile)
     elif len(needed) != len(tensor):
         return None
-    return tuple(needed) if all(have <= want for have, want in zip(tensor, needed)) else None
+    return tuple(needed) if all(have <= want for have, want in zip(tensor, needed, strict=True)) else None
 
 
 def _shape_text(shape: Any) -> str:
@@ -332,7 +335,7 @@ def _shape_text(shape: Any) -> str:
 
 
 def _describe_side(region: Region) -> str:
-    sizes = "x".join("?" if size is None or isinstance(size, SymbolicExpr) else str(size) for size in region.sizes)
+    sizes = "x".join(str(size) if isinstance(size, int) else "?" for size in region.sizes)
     return f"{region.name} gives {sizes or 'a scalar'}"
 
 

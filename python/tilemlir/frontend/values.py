@@ -7,7 +7,7 @@ to the tracer that is active, so that helper functions in plain Python work on r
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..language import context
 from ..language.dtypes import DType
@@ -84,7 +84,7 @@ class RuntimeValue:
             fix="write the condition in the kernel or in a @T.macro, where it becomes control flow of the kernel",
         )
 
-    def _not_a_constant(self, what: str) -> Any:
+    def _not_a_constant(self, what: str) -> NoReturn:
         raise FrontendError(
             "compile-time-value",
             f"a run-time value cannot be used as {what}",
@@ -93,22 +93,22 @@ class RuntimeValue:
         )
 
     def __index__(self) -> int:
-        return self._not_a_constant("a Python integer")
+        self._not_a_constant("a Python integer")
 
     def __int__(self) -> int:
-        return self._not_a_constant("a Python integer")
+        self._not_a_constant("a Python integer")
 
     def __float__(self) -> float:
-        return self._not_a_constant("a Python float")
+        self._not_a_constant("a Python float")
 
     def __iter__(self) -> Any:
-        return self._not_a_constant("a sequence")
+        self._not_a_constant("a sequence")
 
     def __len__(self) -> int:
-        return self._not_a_constant("a sequence")
+        self._not_a_constant("a sequence")
 
     def __format__(self, specification: str) -> str:
-        return self._not_a_constant("text; use T.print to print it from the kernel")
+        self._not_a_constant("text; use T.print to print it from the kernel")
 
 
 class Scalar(RuntimeValue):
@@ -126,7 +126,7 @@ class Scalar(RuntimeValue):
         constant: the Python number of a constant, or None.
     """
 
-    __slots__ = ("value", "dtype", "low", "high", "multiple", "bare", "linear", "factor", "constant")
+    __slots__ = ("bare", "constant", "dtype", "factor", "high", "linear", "low", "multiple", "value")
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Storage:
         name: the user's name for it.
     """
 
-    __slots__ = ("value", "shape", "dtype", "name", "_scope")
+    __slots__ = ("_scope", "dtype", "name", "shape", "value")
 
     def __init__(
         self, value: ir.Value, shape: tuple[int | SymbolicExpr, ...], dtype: DType, name: str, scope: str
@@ -203,7 +203,8 @@ class Storage:
 
     def __iter__(self) -> Any:
         raise FrontendError(
-            "compile-time-value", f"{self.name} is a run-time tensor and cannot be iterated while tracing",
+            "compile-time-value",
+            f"{self.name} is a run-time tensor and cannot be iterated while tracing",
             fix="loop over an index: for i in T.serial(n)",
         )
 
@@ -211,7 +212,9 @@ class Storage:
         extent = self.shape[0]
         if isinstance(extent, int):
             return extent
-        raise FrontendError("symbolic-size", f"len({self.name}) is known only at launch", fix=f"use {self.name}.shape[0]")
+        raise FrontendError(
+            "symbolic-size", f"len({self.name}) is known only at launch", fix=f"use {self.name}.shape[0]"
+        )
 
     def __bool__(self) -> bool:
         return True
@@ -255,7 +258,7 @@ class Variable(Reference):
         line: where it became one, for messages.
     """
 
-    __slots__ = ("value", "dtype", "name", "implicit", "line")
+    __slots__ = ("dtype", "implicit", "line", "name", "value")
 
     def __init__(self, value: ir.Value, dtype: DType, name: str, *, implicit: bool = False, line: int = 0) -> None:
         self.value = value
@@ -295,7 +298,7 @@ class Element(Reference):
         indices: one per dimension, Python integers or scalars.
     """
 
-    __slots__ = ("storage", "indices")
+    __slots__ = ("indices", "storage")
 
     def __init__(self, storage: Storage, indices: tuple[Any, ...]) -> None:
         self.storage = storage
@@ -320,7 +323,7 @@ class Region:
         kept: per dimension, whether the part keeps it; a plain index drops its dimension.
     """
 
-    __slots__ = ("storage", "offsets", "sizes", "kept")
+    __slots__ = ("kept", "offsets", "sizes", "storage")
 
     def __init__(
         self, storage: Storage, offsets: tuple[Any, ...], sizes: tuple[int | None, ...], kept: tuple[bool, ...]
@@ -343,7 +346,7 @@ class Region:
     @property
     def shape(self) -> tuple[int | None, ...]:
         """Extents of the dimensions that the part keeps."""
-        return tuple(size for size, kept in zip(self.sizes, self.kept) if kept)
+        return tuple(size for size, kept in zip(self.sizes, self.kept, strict=True) if kept)
 
     def scope(self) -> str:
         """Where the storage lives."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .dtypes import DType, dtype as _dtype
+from .dtypes import DType
+from .dtypes import dtype as _dtype
 from .symbols import SymbolicExpr
 
 #: An extent of a declared tensor: a constant, or an expression over launch-time symbols.

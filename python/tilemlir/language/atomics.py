@@ -7,7 +7,9 @@ from typing import Any
 from . import context
 
 
-def atomic_add(dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False) -> Any:
+def atomic_add(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False
+) -> Any:
     """Adds ``value`` to ``dst`` atomically.
 
     Args:

@@ -23,7 +23,7 @@ class DType:
         short: the name used by launch plans, as in ``"f16"``.
     """
 
-    __slots__ = ("name", "kind", "bits", "short")
+    __slots__ = ("bits", "kind", "name", "short")
 
     def __init__(self, name: str, kind: str, bits: int, short: str) -> None:
         self.name = name

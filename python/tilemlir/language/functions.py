@@ -1,8 +1,8 @@
 """``@T.prim_func`` and ``@T.macro``: functions that are traced instead of called."""
 
 from __future__ import annotations
-
 import __future__
+
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -53,7 +53,7 @@ def evaluate_annotations(
     code = function.__code__
     postponed = bool(code.co_flags & __future__.annotations.compiler_flag)
     names = dict(scope or {})
-    for free, cell in zip(code.co_freevars, function.__closure__ or ()):
+    for free, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         try:
             names[free] = cell.cell_contents
         except ValueError:
@@ -75,6 +75,7 @@ class PrimFunc(TracedSource):
     """A kernel function. Compile it with ``tilemlir.compile``; it cannot be called directly."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a kernel function has to be compiled first."""
         raise context.OutsideKernelError(
             f"{self.name} is a kernel function and is not called by itself: compile it with "
             f"tilemlir.compile({self.name}, out_idx=...) and call the result"
@@ -88,6 +89,7 @@ class Macro(TracedSource):
     """A function whose body is traced into each kernel that calls it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Traces the body into the kernel that calls it."""
         return context.require(f"the macro {self.name}").call_macro(self, args, kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

@@ -68,7 +68,9 @@ def vectorized(start: Any, stop: Any = None, step: Any = None) -> Any:
 Vectorized = vectorized
 
 
-def Parallel(*extents: Any, coalesced_width: int | None = None, loop_layout: Any = None, prefer_async: Any = None) -> Any:
+def Parallel(
+    *extents: Any, coalesced_width: int | None = None, loop_layout: Any = None, prefer_async: Any = None
+) -> Any:
     """Iterations without order, spread over the threads of the block: ``for i, j in T.Parallel(M, N)``.
 
     The body holds scalar code on elements of tensors and buffers; tile operations are not allowed in it. Extents may

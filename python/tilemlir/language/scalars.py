@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import context, symbols
-from .dtypes import DType, dtype as _dtype
+from .dtypes import DType
+from .dtypes import dtype as _dtype
 from .symbols import SymbolicExpr
 
 _Number = (bool, int, float)

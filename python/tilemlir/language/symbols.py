@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import context
-from .dtypes import DType, dtype as _dtype, int32
+from .dtypes import DType, int32
+from .dtypes import dtype as _dtype
 
 
 class SymbolicExpr:
@@ -24,12 +25,12 @@ class SymbolicExpr:
         specialized: whether the symbol comes from ``T.const``: its value becomes part of the compiled kernel.
     """
 
-    __slots__ = ("kind", "operands", "name", "value", "dtype", "specialized")
+    __slots__ = ("dtype", "kind", "name", "operands", "specialized", "value")
 
     def __init__(
         self,
         kind: str,
-        operands: tuple["SymbolicExpr", ...] = (),
+        operands: tuple[SymbolicExpr, ...] = (),
         *,
         name: str = "",
         value: int = 0,

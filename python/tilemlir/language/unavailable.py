@@ -14,11 +14,16 @@ class NotAvailableError(NotImplementedError):
 
 
 _RAW_CUDA = "inline CUDA C++ has no place in a compiler that emits PTX itself; write the operation in the tile language"
-_EXPLICIT = "the explicit asynchronous layer is not available yet; plain T.copy and T.gemm in T.Pipelined are scheduled by the compiler"
+_EXPLICIT = (
+    "the explicit asynchronous layer is not available yet; plain T.copy and T.gemm in T.Pipelined are scheduled by "
+    "the compiler"
+)
 
 #: name -> what to do instead
 REASONS: dict[str, str] = {
-    **dict.fromkeys(("call_extern", "call_pure_extern", "call_intrin", "import_source", "CUDASourceCodeKernel"), _RAW_CUDA),
+    **dict.fromkeys(
+        ("call_extern", "call_pure_extern", "call_intrin", "import_source", "CUDASourceCodeKernel"), _RAW_CUDA
+    ),
     **dict.fromkeys(
         (
             "alloc_barrier alloc_cluster_barrier mbarrier_wait_parity mbarrier_arrive mbarrier_expect_tx barrier_wait "
@@ -42,7 +47,8 @@ REASONS: dict[str, str] = {
     **dict.fromkeys("ClusterKernel".split(), "write T.Kernel(..., cluster_dims=...) instead"),
     **dict.fromkeys(
         "Layout Fragment".split(),
-        "layouts given as functions are not available yet; use tilemlir.layout.make_swizzled_layout or leave the choice to the compiler",
+        "layouts given as functions are not available yet; use tilemlir.layout.make_swizzled_layout, or leave the "
+        "choice to the compiler",
     ),
     **dict.fromkeys(
         "im2col c2d_im2col transpose alloc_reducer finalize_reducer any_of all_of warp_reduce_sum warp_reduce_max "
@@ -52,7 +58,9 @@ REASONS: dict[str, str] = {
         "it is not available yet",
     ),
     **dict.fromkeys(
-        "disable_warp_group_reg_alloc no_set_max_nreg annotate_producer_reg_dealloc annotate_consumer_reg_alloc".split(),
+        (
+            "disable_warp_group_reg_alloc no_set_max_nreg annotate_producer_reg_dealloc annotate_consumer_reg_alloc"
+        ).split(),
         "register budgets of warp groups are chosen by the compiler",
     ),
 }

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-
 from tilemlir.frontend import FrontendError, TracedFunction, trace
 
 

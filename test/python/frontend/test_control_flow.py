@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from frontend_support import operations, text_of
-
 import tilemlir.language as T
+from frontend_support import operations, text_of
 from tilemlir.frontend import FrontendWarning, trace
 
 

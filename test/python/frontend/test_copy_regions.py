@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from frontend_support import error_of, text_of
-
 import tilemlir.language as T
+from frontend_support import error_of, text_of
 from tilemlir.frontend import regions
 from tilemlir.frontend.values import Scalar
 from tilemlir.language.dtypes import int32

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontend_support import check_error, error_of, operations
-
 import tilemlir.language as T
+from frontend_support import check_error, error_of, operations
 from tilemlir.frontend import TensorSpec, trace
 
 
@@ -131,7 +130,7 @@ def test_constants_are_python_integers(rows):
 
     def kernel(A):
         M = T.const("M")
-        A: T.Tensor[[M], "float32"]
+        A: T.Tensor[[M], T.float32]
         seen.append((M, M // 2 + 1, f"{M}", [M for _ in range(2)]))
         with T.Kernel(M) as bx:
             A[bx] = 1.0

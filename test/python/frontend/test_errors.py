@@ -59,7 +59,7 @@ FILE:N: error: T.alloc_shared needs extents that are known when the kernel is co
    |                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   found: M in the shape of A_shared
   allowed: Python integers
-  fix: use a block size that is an argument of the factory; T.const makes a size of a tensor a constant
+  fix: use a block size that is an argument of the factory; T.const makes a size a constant
 """,
     "dtype": """
 FILE:N: error: 'float17' is not an element type; allowed are bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, tfloat32, float32, float64, float8_e4m3fn, float8_e5m2 [dtype]
@@ -311,7 +311,7 @@ FILE:N: error: the size M cannot be read from any argument [declaration]
  N |     with T.Kernel(D) as bx:
    |          ^^^^^^^^^^^
   allowed: sizes that are the whole extent of a dimension of a tensor argument
-  fix: declare a tensor with M as one of its extents, or pass it as a scalar: M: T.int32
+  fix: declare a tensor with M as one of its extents, or pass it: M: T.int32
 """,
     "store_slice": """
 FILE:N: error: a store needs one index for each of the 2 dimensions of A [rank]

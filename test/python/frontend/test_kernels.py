@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontend_support import lines_of, operations, text_of
-
 import tilemlir.language as T
+from frontend_support import lines_of, operations, text_of
 from tilemlir.frontend import trace
 
 
@@ -149,7 +148,7 @@ def test_strided_tensor():
 
 def test_scalar_arguments():
     @T.prim_func
-    def kernel(A: T.Tensor((64,), "float32"), n: T.int32, scale: T.float32, flag: "bool", big: T.uint64):
+    def kernel(A: T.Tensor((64,), "float32"), n: T.int32, scale: T.float32, flag: bool, big: T.uint64):
         with T.Kernel(1, threads=64) as bx:
             for i in T.Parallel(64):
                 if flag:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import linecache
 
 import pytest
-from frontend_support import error_of, operations, text_of
-
 import tilemlir.language as T
+from frontend_support import error_of, operations, text_of
 from tilemlir.frontend import trace
 
 
