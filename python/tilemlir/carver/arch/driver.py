@@ -8,7 +8,6 @@ __all__ = [
     "get_device_name",
     "get_max_dynamic_shared_size_bytes",
     "get_num_sms",
-    "get_persisting_l2_cache_max_size",
     "get_registers_per_block",
     "get_shared_memory_per_block",
 ]
@@ -57,12 +56,3 @@ def get_registers_per_block(device: int = 0) -> int:
         TileRuntimeError: without a CUDA driver.
     """
     return cuda.device_properties(device).max_registers_per_block
-
-
-def get_persisting_l2_cache_max_size(device: int = 0) -> int:
-    """Bytes of the L2 cache of a device.
-
-    Raises:
-        TileRuntimeError: without a CUDA driver.
-    """
-    return cuda.device_properties(device).l2_bytes
