@@ -1,0 +1,202 @@
+"""A compiled kernel: call it, look at every stage of it, ask why it is as it is, time it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilemlir.compiler import lowering
+from tilemlir.compiler.lowering import Lowered
+from tilemlir.compiler.options import CompileOptions
+from tilemlir.compiler.report import Report
+from tilemlir.compiler.target import Target
+
+if TYPE_CHECKING:
+    from tilemlir.profiler import Profiler
+    from tilemlir.runtime import LoadedKernel, PreparedLaunch
+
+__all__ = ["CompiledKernel", "Stages"]
+
+_GPU_STAGES = ("tile", "tile_scheduled", "tile_gpu", "nvvm", "llvm", "ptx", "sass")
+_CPU_STAGES = ("tile", "llvm")
+
+
+class Stages(Mapping[str, str]):
+    """Text of every compiler stage by name; stages that were not kept are computed when asked for.
+
+    ``tile`` is what the tracer wrote, ``tile_scheduled`` the same after all tile passes, ``tile_gpu`` the hardware
+    level with registers, ``nvvm`` and ``llvm`` the last two levels, ``ptx`` and ``sass`` the results. The CPU has
+    ``tile`` and ``llvm``.
+    """
+
+    def __init__(self, target: Target, lowered: Lowered, disassemble: Callable[[], str]) -> None:
+        self._target = target
+        self._disassemble = disassemble
+        self._known: dict[str, str] = {"tile": lowered.tile}
+        if not target.is_cpu:
+            self._known["ptx"] = lowered.ptx
+
+    def __getitem__(self, stage: str) -> str:
+        if stage not in tuple(self):
+            raise KeyError(f"there is no stage {stage!r} for {self._target}; stages are {', '.join(self)}")
+        if stage not in self._known:
+            if stage == "sass":
+                self._known[stage] = self._disassemble()
+            else:
+                self._known[stage] = lowering.lower_to_stage(self._known["tile"], self._target, stage)
+        return self._known[stage]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CPU_STAGES if self._target.is_cpu else _GPU_STAGES)
+
+    def __len__(self) -> int:
+        return len(_CPU_STAGES if self._target.is_cpu else _GPU_STAGES)
+
+    def items(self) -> ItemsView[str, str]:
+        return super().items()
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """Machine code of a kernel function and what the assembler said about it.
+
+    Attributes:
+        code: by launch name: a cubin, or on the CPU the address of an entry.
+        resources: by launch name: ``registers``, ``spill_bytes``, ``shared_bytes`` and so on; empty on the CPU.
+        notes: remarks of the assembler.
+        owner: what keeps ``code`` valid, such as the JIT engine.
+    """
+
+    code: Mapping[str, bytes | int]
+    resources: Mapping[str, Mapping[str, Any]]
+    notes: Sequence[str] = ()
+    owner: object = None
+
+
+class CompiledKernel:
+    """A kernel function compiled for one target.
+
+    Calling it takes the arguments of the kernel function without its outputs (``out_idx``), in order or by name:
+    torch tensors for CUDA targets, torch tensors or NumPy arrays for the CPU, Python numbers for scalars. Outputs are
+    allocated by the framework of the first tensor and returned: one value, or a list. The launch goes to the
+    framework's current stream, and may be captured in a CUDA graph.
+
+    Attributes:
+        name: of the kernel function.
+        target: what it was compiled for.
+        options: all compile options.
+        out_idx: indices of the arguments that are outputs.
+        asm: every compiler stage as text.
+        milliseconds: time that each phase of the compilation took; empty when it came from the cache.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: CompileOptions,
+        lowered: Lowered,
+        image: Image,
+        loaded: LoadedKernel,
+        disassemble: Callable[[], str],
+    ) -> None:
+        self.name = name
+        self.options = options
+        self.target = options.target
+        self.asm = Stages(options.target, lowered, disassemble)
+        self.milliseconds = lowered.milliseconds
+        self.out_idx: list[int] = list(lowered.plan.get("outputs", ()))
+        self._lowered = lowered
+        self._image = image
+        self._loaded = loaded
+        # The native launcher itself is what is called: nothing of Python runs between the user and the driver.
+        self._launch = loaded.__call__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._launch(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<tilemlir kernel {self.name} for {self.target}>"
+
+    @property
+    def launcher(self) -> LoadedKernel:
+        """The native launcher; calling it is the same as calling the kernel, with the least overhead."""
+        return self._loaded
+
+    @property
+    def params(self) -> list[Mapping[str, Any]]:
+        """Declared arguments in order: name, kind, dtype, shape, strides, access."""
+        return list(self._lowered.plan["arguments"])
+
+    @property
+    def launch_plan(self) -> Mapping[str, Any]:
+        """Grid, arguments, guards and workspaces as plain data (the contract between compiler and runtime)."""
+        return self._lowered.plan
+
+    @property
+    def cubin(self) -> Mapping[str, bytes]:
+        """Machine code by launch name; empty on the CPU."""
+        return {name: code for name, code in self._image.code.items() if isinstance(code, bytes)}
+
+    @property
+    def can_run(self) -> bool:
+        """Whether this machine can run the kernel: always for the CPU, else when a device has the features."""
+        if self.target.is_cpu:
+            return True
+        from tilemlir.runtime import cuda
+
+        return any(
+            self.target.runs_on(cuda.device_properties(device).compute_capability)
+            for device in range(cuda.device_count())
+        )
+
+    def prepare(self, *args: Any, **kwargs: Any) -> PreparedLaunch:
+        """Checks arguments once and returns a handle that repeats the launch on them without checks."""
+        return self._loaded.prepare(*args, **kwargs)
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The generated code: PTX for CUDA targets, LLVM IR for the CPU.
+
+        Args:
+            kernel_only: without it, the launch plan follows as comments.
+        """
+        source = self.asm["llvm" if self.target.is_cpu else "ptx"]
+        if kernel_only:
+            return source
+        import json
+
+        prefix = "; " if self.target.is_cpu else "// "
+        plan = json.dumps(self._lowered.plan, indent=2).splitlines()
+        return source + "\n" + "\n".join(prefix + line for line in ["launch plan", *plan]) + "\n"
+
+    def get_host_source(self) -> str:
+        """The launch plan as JSON: no host code is generated."""
+        import json
+
+        return json.dumps(self._lowered.plan, indent=2)
+
+    def show_source(self) -> None:
+        """Prints :meth:`get_kernel_source`."""
+        print(self.get_kernel_source())
+
+    def export_sources(self, path: str) -> None:
+        """Writes :meth:`get_kernel_source` to a file."""
+        from pathlib import Path
+
+        Path(path).write_text(self.get_kernel_source())
+
+    def explain(self) -> Report:
+        """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""
+        operations = [one for one in self._lowered.report if "op" in one]
+        kernels = [one for one in self._lowered.report if "op" not in one]
+        return Report(self.name, str(self.target), operations, kernels, self._image.resources, self._image.notes)
+
+    def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
+        """A profiler that supplies inputs, times launches and checks results.
+
+        Args:
+            tensor_supply_type: ``tilemlir.profiler.TensorSupplyType``; its ``Auto`` when omitted.
+        """
+        from tilemlir.profiler import Profiler, TensorSupplyType
+
+        return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
