@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tilemlir.compiler import lowering
+from tilemlir.compiler import cache, lowering, toolchain
 from tilemlir.compiler.kernel import CompiledKernel, Image
+from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
+from tilemlir.compiler.target import Target
 
-__all__ = ["compile", "compile_traced", "lower", "par_compile"]
+if TYPE_CHECKING:
+    from tilemlir.runtime import LoadedKernel
+
+__all__ = ["clear_memory_cache", "compile", "compile_traced", "lower", "par_compile"]
+
+_memory = cache.MemoryCache()
+
+
+def clear_memory_cache() -> None:
+    """Forgets all kernels compiled by this process; those in use stay valid."""
+    _memory.clear()
 
 
 def compile(
@@ -125,33 +141,134 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
     traced = trace()
     traced_at = time.perf_counter()
     lowering.set_compile_attributes(traced.module, options)
-    lowered, image = _build(traced, options)
-    lowered.milliseconds["trace"] = (traced_at - begin) * 1e3
-    return _load(trace, traced.name, options, lowered, image)
-
-
-def _build(traced: Any, options: CompileOptions) -> tuple[Lowered, Image]:
-    from tilemlir.compiler import cache
-
     text = lowering.module_text(traced.module)
-    key = cache.key(text, options)
-    stored = cache.load(key)
-    if stored is None:
-        lowered = lowering.lower_traced(traced.module, options.target)
-        artifacts = _assemble(lowered, options)
-        cache.store(key, lowered, artifacts)
-    else:
-        lowered, artifacts = stored
-    return lowered, _image(artifacts, options)
+    arch = _assembler_arch(options.target)
+    key = cache.make_key(text, options.key(), arch, "" if options.target.is_cpu else str(toolchain.find_assembler()))
+
+    def make() -> CompiledKernel:
+        disk = cache.default_cache()
+        files = disk.get(key) if disk is not None else None
+        if files is None:
+            lowered = lowering.lower_traced(traced.module, options.target)
+            lowered.milliseconds["trace"] = (traced_at - begin) * 1e3
+            files = _artifacts(lowered, options, arch)
+            if disk is not None:
+                disk.put(key, files)
+        else:
+            lowered = _from_artifacts(files)
+        kernel = _load(trace, traced.name, options, lowered, _image(lowered, files))
+        _dump(kernel, options)
+        if options.verbose or knobs.verbose:
+            print(kernel.explain(), file=sys.stderr)
+        return kernel
+
+    if knobs.disable_cache:
+        return make()
+    kernel: CompiledKernel = _memory.get_or_make(key, make)
+    return kernel
 
 
-def _assemble(lowered: Lowered, options: CompileOptions) -> Any:
-    raise NotImplementedError
+def _assembler_arch(target: Target) -> str:
+    """The architecture that code is assembled for: of the device at hand if it runs the target, else the target's."""
+    if target.is_cpu:
+        return "cpu"
+    from tilemlir.interop import frameworks
+    from tilemlir.runtime import cuda
+
+    if cuda.device_count() == 0:
+        return target.assemble_for(None)
+    return target.assemble_for(cuda.device_properties(frameworks.current_device()).compute_capability)
 
 
-def _image(artifacts: Any, options: CompileOptions) -> Image:
-    raise NotImplementedError
+def _artifacts(lowered: Lowered, options: CompileOptions, arch: str) -> dict[str, bytes]:
+    """Files of a cache entry, by name."""
+    files = {
+        "tile.mlir": lowered.tile.encode(),
+        "plan.json": json.dumps(lowered.plan).encode(),
+        "report.json": json.dumps(lowered.report).encode(),
+    }
+    if options.target.is_cpu:
+        files["kernel.o"] = lowered.object_code
+        return files
+    begin = time.perf_counter()
+    assembly = toolchain.assemble(
+        lowered.ptx,
+        arch,
+        max_registers=options.max_registers,
+        register_level=options.register_level,
+        flags=options.ptxas_flags,
+    )
+    lowered.milliseconds["assemble"] = (time.perf_counter() - begin) * 1e3
+    files["kernel.ptx"] = lowered.ptx.encode()
+    files["kernel.image"] = assembly.image
+    resources = {
+        name: {
+            "registers": one.registers,
+            "spill_bytes": one.spill_store_bytes + one.spill_load_bytes,
+            "stack_bytes": one.stack_bytes,
+            "notes": list(one.notes),
+        }
+        for name, one in assembly.resources.items()
+    }
+    assembled = {"arch": assembly.arch, "tool": str(assembly.tool), "resources": resources, "notes": assembly.notes}
+    files["assembly.json"] = json.dumps(assembled).encode()
+    return files
 
 
-def _load(trace: Any, name: str, options: CompileOptions, lowered: Lowered, image: Image) -> CompiledKernel:
-    raise NotImplementedError
+def _from_artifacts(files: Mapping[str, bytes]) -> Lowered:
+    return Lowered(
+        tile=files["tile.mlir"].decode(),
+        plan=json.loads(files["plan.json"]),
+        report=json.loads(files["report.json"]),
+        ptx=files.get("kernel.ptx", b"").decode(),
+        object_code=files.get("kernel.o", b""),
+    )
+
+
+def _image(lowered: Lowered, files: Mapping[str, bytes]) -> Image:
+    if lowered.object_code:
+        from tilemlir._mlir._mlir_libs import _tilemlir
+        from tilemlir.runtime import host_symbols
+
+        engine = _tilemlir.load_cpu(lowered.object_code, host_symbols())
+        return Image(dict(engine.entries), {}, (), engine)
+    assembled = json.loads(files["assembly.json"])
+    code = {launch["kernel"]: files["kernel.image"] for launch in lowered.plan["launches"]}
+    return Image(code, assembled["resources"], tuple(assembled["notes"]))
+
+
+def _load(
+    trace: Callable[[], Any], name: str, options: CompileOptions, lowered: Lowered, image: Image
+) -> CompiledKernel:
+    from tilemlir.runtime import LoadedKernel
+
+    guards = lowered.plan.get("guards", ())
+
+    def variant(violated: tuple[int, ...]) -> LoadedKernel:
+        kinds = {guards[index]["kind"] for index in violated}
+        weaker = dataclasses.replace(
+            options,
+            aligned=options.aligned and "aligned" not in kinds,
+            noalias=options.noalias and "noalias" not in kinds,
+        )
+        return compile_traced(trace, weaker).launcher
+
+    def disassemble() -> str:
+        return toolchain.disassemble(next(iter(image.code.values())))  # type: ignore[arg-type]
+
+    loaded = LoadedKernel(lowered.plan, image.code, variant, image.owner)
+    return CompiledKernel(name, options, lowered, image, loaded, disassemble)
+
+
+def _dump(kernel: CompiledKernel, options: CompileOptions) -> None:
+    """Writes every stage to the dump directory, if one is set."""
+    directory = options.dump_dir or knobs.dump_dir
+    if directory is None:
+        return
+    folder = Path(directory) / kernel.name
+    folder.mkdir(parents=True, exist_ok=True)
+    suffixes = {"llvm": "ll", "ptx": "ptx", "sass": "sass"}
+    for number, stage in enumerate(kernel.asm):
+        (folder / f"{number}_{stage}.{suffixes.get(stage, 'mlir')}").write_text(kernel.asm[stage])
+    (folder / "plan.json").write_text(kernel.get_host_source())
+    (folder / "explain.json").write_text(kernel.explain().to_json())
