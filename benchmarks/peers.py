@@ -95,9 +95,7 @@ def triton_gemm() -> Callable[[Any, Any], Any]:
             accumulator = tl.dot(x, y, accumulator)
         i = row * BM + tl.arange(0, BM)
         j = column * BN + tl.arange(0, BN)
-        tl.store(
-            c + i[:, None] * N + j[None, :], accumulator.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N)
-        )
+        tl.store(c + i[:, None] * N + j[None, :], accumulator.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N))
 
     def run(x: Any, y: Any) -> Any:
         (m, k), n = x.shape, y.shape[1]

@@ -1,6 +1,6 @@
 """A tour: layouts, rasterisation, pipelining, compiling, checking, looking, timing.
 
-    python examples/quickstart.py
+python examples/quickstart.py
 """
 
 from __future__ import annotations

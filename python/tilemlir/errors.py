@@ -236,6 +236,25 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "bad-plan": Entry(TileRuntimeError, "malformed launch plan{for_kernel}: {detail}"),
     "device-assert": Entry(TileAssertionError, "device assertion failed in kernel '{launch}'{at}: {message}"),
+    # Compiling and decorating.
+    "not-a-function": Entry(TileTypeError, "{decorator} decorates a function; found {found}"),
+    "not-a-factory": Entry(
+        TileTypeError,
+        "'{function}' opens no kernel and returned {found} instead of a kernel function",
+        "Return a function decorated with @T.prim_func, or write 'with T.Kernel(...)' in '{function}' itself.",
+    ),
+    "out-idx-with-kernel": Entry(
+        TileValueError,
+        "'{function}' returns its outputs itself, so out_idx has no meaning",
+        "Leave out_idx out; every T.empty tensor that is returned is an output.",
+    ),
+    "out-idx-range": Entry(
+        TileValueError, "out_idx {index} is outside of the {count} arguments of kernel '{function}'"
+    ),
+    "out-idx-scalar": Entry(
+        TileValueError, "out_idx {index} of kernel '{function}' names the scalar '{argument}'; outputs are tensors"
+    ),
+    "out-idx-twice": Entry(TileValueError, "out_idx of kernel '{function}' names argument {index} twice"),
     # Profiling.
     "no-input-value": Entry(
         TileValueError,

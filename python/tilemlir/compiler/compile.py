@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilemlir import errors
 from tilemlir.compiler import cache, lowering, toolchain
 from tilemlir.compiler.kernel import CompiledKernel, Image
 from tilemlir.compiler.knobs import knobs
@@ -67,7 +69,34 @@ def compile(
 def _trace(func: Any, out_idx: int | Sequence[int] | None) -> Any:
     from tilemlir import frontend
 
-    return frontend.trace(func, out_idx=out_idx)
+    traced = frontend.trace(func)
+    if out_idx is not None:
+        _set_outputs(traced, [out_idx] if isinstance(out_idx, int) else list(out_idx))
+    return traced
+
+
+def _set_outputs(traced: Any, out_idx: Sequence[int]) -> None:
+    """Marks arguments as outputs on the traced function."""
+    from tilemlir._mlir import ir
+
+    count = len(traced.arguments)
+    if traced.outputs:
+        raise errors.make("out-idx-with-kernel", {"function": traced.name})
+    outputs = []
+    for index in out_idx:
+        position = operator.index(index)
+        if not -count <= position < count:
+            raise errors.make("out-idx-range", {"function": traced.name, "index": index, "count": count})
+        position %= count
+        if traced.arguments[position].kind != "tensor":
+            name = traced.arguments[position].name
+            raise errors.make("out-idx-scalar", {"function": traced.name, "index": index, "argument": name})
+        if position in outputs:
+            raise errors.make("out-idx-twice", {"function": traced.name, "index": index})
+        outputs.append(position)
+    function = next(op for op in traced.module.body.operations if op.operation.name == "func.func")
+    with traced.module.context:
+        function.operation.attributes["tile.outputs"] = ir.DenseI64ArrayAttr.get(outputs)
 
 
 def lower(
@@ -92,7 +121,9 @@ def lower(
     """
     options = CompileOptions.from_user(target, pass_configs)
     if stage not in lowering.STAGES or stage == "sass":
-        raise KeyError(f"there is no stage {stage!r}; stages are {', '.join(k for k in lowering.STAGES if k != 'sass')}")
+        raise KeyError(
+            f"there is no stage {stage!r}; stages are {', '.join(k for k in lowering.STAGES if k != 'sass')}"
+        )
     traced = _trace(func, out_idx)
     lowering.set_compile_attributes(traced.module, options)
     text = lowering.module_text(traced.module)

@@ -14,7 +14,15 @@ from tilemlir.compiler import diagnostics
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
 
-__all__ = ["STAGES", "Lowered", "lower_to_stage", "lower_traced", "module_options", "pass_names", "set_compile_attributes"]
+__all__ = [
+    "STAGES",
+    "Lowered",
+    "lower_to_stage",
+    "lower_traced",
+    "module_options",
+    "pass_names",
+    "set_compile_attributes",
+]
 
 #: Stages of a GPU compilation in order, and the last pass of each (None: the traced module, or made outside of MLIR).
 STAGES: dict[str, str | None] = {
@@ -143,8 +151,9 @@ def run_passes(module: Any, pipeline: str) -> None:
             manager.run(module.operation)
             return
         except ir.MLIRError as error:
-            found.extend((d.message, d.location, [(n.message, n.location) for n in d.notes])
-                         for d in error.error_diagnostics)
+            found.extend(
+                (d.message, d.location, [(n.message, n.location) for n in d.notes]) for d in error.error_diagnostics
+            )
     diagnostics.raise_failure(found, pipeline, str(before.get_asm(enable_debug_info=True)))
 
 

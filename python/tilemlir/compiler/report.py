@@ -139,7 +139,10 @@ class Report:
         for one in self.operations:
             details = _describe(one.get("arguments")).strip(" ()")
             table.add_row(
-                *(Text(str(cell)) for cell in (one.get("location", "?"), one["op"], one["path"], details, one["reason"]))
+                *(
+                    Text(str(cell))
+                    for cell in (one.get("location", "?"), one["op"], one["path"], details, one["reason"])
+                )
             )
         return Group(table, *(Text(line) for line in [*self._kernel_lines(), *self.notes]))
 

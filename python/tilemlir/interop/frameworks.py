@@ -12,7 +12,15 @@ from typing import Any
 
 from tilemlir.interop.dtypes import element_type, numpy_dtype, torch_dtype
 
-__all__ = ["allocate", "current_device", "current_stream", "describe", "loaded_torch", "synchronize"]
+__all__ = [
+    "allocate",
+    "current_device",
+    "current_stream",
+    "describe",
+    "loaded_torch",
+    "synchronize",
+    "tensor_signature",
+]
 
 _CPU = 1
 _CUDA = 2
@@ -160,3 +168,28 @@ def synchronize() -> None:
     torch = loaded_torch()
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()
+
+
+def tensor_signature(value: object) -> tuple[tuple[int, ...], str, tuple[int, ...] | None] | None:
+    """What a kernel may be compiled for of a tensor: shape, name of the element type, strides in elements.
+
+    Returns:
+        None when ``value`` is no tensor. Strides are None for row-major contiguous tensors.
+    """
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return None
+    dtype = getattr(value, "dtype", None)
+    shape = getattr(value, "shape", None)
+    if dtype is None or shape is None:
+        return None
+    extents = tuple(int(extent) for extent in shape)
+    name = element_type(dtype).name
+    torch = loaded_torch()
+    if torch is not None and isinstance(value, torch.Tensor):
+        return extents, name, None if value.is_contiguous() else tuple(value.stride())
+    interface = getattr(value, "__array_interface__", None) or getattr(value, "__cuda_array_interface__", None)
+    byte_strides = interface.get("strides") if interface else None
+    if byte_strides is None:
+        return extents, name, None
+    size = element_type(dtype).bits // 8
+    return extents, name, tuple(stride // size for stride in byte_strides)
