@@ -52,6 +52,7 @@ def sample(dialect: str, arch: str) -> dict[str, float]:
 
 
 def main() -> None:
+    """Prints medians of both compilers and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--samples", type=int, default=5)

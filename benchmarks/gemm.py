@@ -18,11 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 import peers
+import tilemlir as tile
 import torch
 from rich.console import Console
 from rich.table import Table
-
-import tilemlir as tile
 
 # (block_m, block_n, block_k, num_stages, threads, raster panel)
 CONFIGURATIONS = [
@@ -93,7 +92,7 @@ def contenders(m: int, n: int, k: int, target: str, a: torch.Tensor, b: torch.Te
     configurations: dict[str, str] = {"cuBLAS": ""}
     ours, theirs = {}, {}
     for values in CONFIGURATIONS:
-        config = dict(zip(NAMES, values))
+        config = dict(zip(NAMES, values, strict=True))
         kernel = tile.compile(program(m, n, k, **config), out_idx=[2], target=target)
         check(f"tilemlir {values}", kernel(a, b), a, b)
         ours[values] = lambda kernel=kernel: kernel(a, b)
@@ -101,7 +100,8 @@ def contenders(m: int, n: int, k: int, target: str, a: torch.Tensor, b: torch.Te
             peer = peers.tilelang_gemm(m, n, k, **config)
             check(f"TileLang {values}", peer(a, b), a, b)
             theirs[values] = lambda peer=peer: peer(a, b)
-    configurations["tilemlir"], chosen["tilemlir"] = [f(x) for f, x in zip((str, lambda y: y), best(ours))]
+    key, function = best(ours)
+    configurations["tilemlir"], chosen["tilemlir"] = str(key), function
     if theirs:
         key, function = best(theirs)
         configurations["TileLang"], chosen["TileLang"] = str(key), function
@@ -115,6 +115,7 @@ def contenders(m: int, n: int, k: int, target: str, a: torch.Tensor, b: torch.Te
 
 
 def main() -> None:
+    """Prints one table per shape."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--shape", action="append", help="MxNxK; may be repeated")

@@ -88,7 +88,7 @@ def triton_gemm() -> Callable[[Any, Any], Any]:
         j = (column * BN + tl.arange(0, BN)) % N
         k = tl.arange(0, BK)
         accumulator = tl.zeros((BM, BN), tl.float32)
-        for step in range(0, tl.cdiv(K, BK)):
+        for step in range(tl.cdiv(K, BK)):
             left = K - step * BK
             x = tl.load(a + i[:, None] * K + (step * BK + k)[None, :], mask=k[None, :] < left, other=0.0)
             y = tl.load(b + (step * BK + k)[:, None] * N + j[None, :], mask=k[:, None] < left, other=0.0)

@@ -15,7 +15,6 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-
 import tilemlir as tile
 import tilemlir.language as T
 

@@ -6,7 +6,6 @@ python examples/quickstart.py
 from __future__ import annotations
 
 import numpy as np
-
 import tilemlir as tile
 import tilemlir.language as T
 from tilemlir.layout import make_swizzled_layout

@@ -181,7 +181,7 @@ class _Specialization:
             return None
         sizes = tuple(
             extent if size is not None or isinstance(declared, int) else None
-            for extent, size, declared in zip(value.shape, argument.specialized or value.shape, argument.shape)
+            for extent, size, declared in zip(value.shape, argument.specialized or value.shape, argument.shape, strict=True)
         )
         return str(value.dtype), len(value.shape), sizes
 

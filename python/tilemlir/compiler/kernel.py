@@ -54,6 +54,7 @@ class Stages(Mapping[str, str]):
         return len(_CPU_STAGES if self._target.is_cpu else _GPU_STAGES)
 
     def items(self) -> ItemsView[str, str]:
+        """All stages in order; computes those that were not kept."""
         return super().items()
 
 
@@ -113,6 +114,7 @@ class CompiledKernel:
         self._launch = loaded.__call__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launches the kernel; see the class."""
         return self._launch(*args, **kwargs)
 
     def __repr__(self) -> str:

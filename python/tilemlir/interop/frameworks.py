@@ -183,7 +183,7 @@ def tensor_signature(value: object) -> tuple[tuple[int, ...], str, tuple[int, ..
     if dtype is None or shape is None:
         return None
     extents = tuple(int(extent) for extent in shape)
-    name = element_type(dtype).name
+    name = element_type(dtype).long
     torch = loaded_torch()
     if torch is not None and isinstance(value, torch.Tensor):
         return extents, name, None if value.is_contiguous() else tuple(value.stride())
