@@ -88,9 +88,11 @@ class Loops(Statements):
                     operation = self.emit("scf.if", (), [self.logical_not(self.load(loop.stop)).value], regions=2)
                     with self.region(self.add_block(operation, 0)):
                         loop.depth = self.region_depth
-                        run_with_loop(self, loop, iteration)
-                        self.emit("scf.yield")
-                    loop.depth = self.region_depth
+                        try:
+                            run_with_loop(self, loop, iteration)
+                        finally:
+                            self.emit("scf.yield")
+                            loop.depth = self.region_depth - 1
                 else:
                     run_with_loop(self, loop, iteration)
             except BreakLoop:

@@ -154,10 +154,10 @@ class Statements(Expressions):
                 yield
         finally:
             self.region_depth -= 1
-        self.region_names = {name: value for name, value in frame.locals.items() if name not in saved_locals}
-        frame.locals, frame.bound_at = saved_locals, saved_bound
-        for name in self.region_names:
-            frame.unavailable.setdefault(name, ("assigned only inside of a block of run-time control flow", line))
+            self.region_names = {name: value for name, value in frame.locals.items() if name not in saved_locals}
+            frame.locals, frame.bound_at = saved_locals, saved_bound
+            for name in self.region_names:
+                frame.unavailable.setdefault(name, ("assigned only inside of a block of run-time control flow", line))
 
     # Names.
 

@@ -329,6 +329,8 @@ def _verification_error(error: ir.MLIRError) -> FrontendError:
         location=range_of_location(first.location),
     )
     for note in first.notes:
+        if note.message.startswith("see current operation"):
+            continue  # IR, which is not the user's language
         made.add_note_at(_plain(note.message), range_of_location(note.location))
     return made
 
