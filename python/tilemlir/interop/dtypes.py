@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 __all__ = ["ELEMENT_TYPES", "ElementType", "element_type", "numpy_dtype", "torch_dtype"]
@@ -88,7 +87,6 @@ def numpy_dtype(dtype: object) -> Any:
 
 def torch_dtype(dtype: object) -> Any:
     """The torch dtype of an element type."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        import torch
+    import torch
+
     return getattr(torch, element_type(dtype).long)

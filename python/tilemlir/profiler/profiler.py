@@ -33,6 +33,7 @@ class Profiler:
         return self.kernel  # type: ignore[no-any-return]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the kernel."""
         return self.kernel(*args, **kwargs)
 
     def _device(self) -> str:

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tilemlir.compiler import cache
 from tilemlir.compiler.cache import DiskCache, MemoryCache, make_key
 from tilemlir.compiler.knobs import knobs

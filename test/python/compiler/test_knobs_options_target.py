@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tilemlir import errors
 from tilemlir.compiler import options as options_module
 from tilemlir.compiler.knobs import Knobs, knobs

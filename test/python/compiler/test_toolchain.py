@@ -7,7 +7,6 @@ import stat
 from pathlib import Path
 
 import pytest
-
 from tilemlir import errors
 from tilemlir.compiler import toolchain
 from tilemlir.compiler.knobs import knobs

@@ -12,8 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
 
-from support import CLibrary, vector_add_plan
-
+from runtime_support import CLibrary, vector_add_plan
 from tilemlir import errors
 from tilemlir.profiler import Profiler, TensorSupplyType, assert_close, do_bench, make_tensor
 from tilemlir.profiler.bench import summarize

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import CLibrary
+from runtime_support import CLibrary
 
 
 @pytest.fixture(scope="session")

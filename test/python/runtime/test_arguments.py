@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import CLibrary, tensor, vector_add_plan
-
+from runtime_support import CLibrary, tensor, vector_add_plan
 from tilemlir import errors
 from tilemlir.runtime import LoadedKernel
 

@@ -6,8 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from support import CLibrary, tensor
-
+from runtime_support import CLibrary, tensor
 from tilemlir import errors
 from tilemlir.runtime import LoadedKernel, host_symbols
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tilemlir import errors
 from tilemlir.compiler import target
 from tilemlir.interop import frameworks
@@ -138,7 +137,7 @@ def test_devices_must_agree() -> None:
     assert str(caught.value) == (
         "argument 'b' of kernel 'k' is on cuda:1, but 'a' is on cuda:0. Move all tensors to one device."
     )
-    with pytest.raises(errors.TileValueError, match="'a' of kernel 'k' is on cpu, .* needs cuda memory"):
+    with pytest.raises(errors.TileValueError, match=r"'a' of kernel 'k' is on cpu, .* needs cuda memory"):
         kernel(np.zeros(1, np.float32), zeros(1))
     assert not [line for line in log() if line.startswith("launch")]
 

@@ -7,7 +7,6 @@ import string
 from pathlib import Path
 
 import pytest
-
 from tilemlir import errors
 
 ROOT = Path(__file__).parents[3]
