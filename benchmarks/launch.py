@@ -154,9 +154,8 @@ def main() -> None:
         print(f"  {name:42s} {value:6.2f} us")
     if "triton, three tensors" in best:
         ratio = best["tilemlir, three tensors"] / best["triton, three tensors"]
-        print(
-            f"  ratio to Triton: {ratio:.2f} (prepared: {best['tilemlir, prepared'] / best['triton, three tensors']:.2f})"
-        )
+        prepared_ratio = best["tilemlir, prepared"] / best["triton, three tensors"]
+        print(f"  ratio to Triton: {ratio:.2f} (prepared: {prepared_ratio:.2f})")
     else:
         print("  triton is not installed: no ratio")
 

@@ -51,17 +51,19 @@ struct Job {
 class Pool {
 public:
   void run(Job &job) {
+    // Workers count `helpersWanted` down as soon as the job is in the queue.
+    const int helpers = job.helpersWanted;
     {
       std::lock_guard<std::mutex> lock(mutex);
       try {
-        while (static_cast<int>(workers) < job.helpersWanted)
+        while (workers < helpers)
           startWorker();
       } catch (const std::system_error &) {
         // No more threads to be had: fewer do the same work.
       }
       queue.push_back(&job);
     }
-    for (int i = 0; i < job.helpersWanted; ++i)
+    for (int i = 0; i < helpers; ++i)
       wake.notify_one();
     job.work();
     std::unique_lock<std::mutex> lock(mutex);
@@ -99,7 +101,7 @@ private:
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Job *> queue;
-  size_t workers = 0;
+  int workers = 0;
 };
 
 std::atomic<Pool *> currentPool{nullptr};

@@ -1,4 +1,4 @@
-"""Launching on a GPU with hand-written PTX: parameters, streams, graphs, workspaces, tensor maps, clusters, refusals."""
+"""Launching on a GPU with hand-written PTX: parameters, streams, graphs, workspaces, tensor maps, clusters."""
 
 from __future__ import annotations
 
