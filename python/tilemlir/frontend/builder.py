@@ -247,8 +247,9 @@ class Builder:
                 allowed="finite numbers for integer types",
                 fix=f"use T.max_value({str(dtype)!r}) or T.min_value({str(dtype)!r})",
             )
+        # Bit patterns such as -1 in an unsigned or 0xFFFFFFFF in a signed word are meant; 200 in an int8 hardly is.
         low = -(1 << (dtype.bits - 1))
-        high = (1 << dtype.bits) - 1 if dtype.kind == "uint" or dtype.bits < 64 else (1 << (dtype.bits - 1)) - 1
+        high = (1 << dtype.bits) - 1 if dtype.kind == "uint" or dtype.bits >= 32 else (1 << (dtype.bits - 1)) - 1
         if not low <= int(value) <= high:
             self.fail(
                 "dtype",

@@ -15,7 +15,7 @@ from ..language.symbols import SymbolicExpr
 from .builder import DYNAMIC
 from .errors import FrontendWarning
 from .expressions import is_runtime
-from .scopes import assigned_names, has_own, loads_of
+from .scopes import facts_of, loads_of
 from .statements import BreakLoop, LoopContext, Statements, run_with_loop
 from .values import RuntimeValue, Scalar, Variable
 
@@ -64,7 +64,7 @@ class Loops(Statements):
         items = self.compile_time_items(value, node.iter)
         self.node = node
         loop = LoopContext("this loop", False, self.region_depth)
-        can_break, can_continue = has_own(ast.Break, node.body), has_own(ast.Continue, node.body)
+        can_break, can_continue = facts_of(node).breaks, facts_of(node).continues
         flags: list[Variable] = []
         if self.kernel_state is not None:
             if can_break:
@@ -84,7 +84,7 @@ class Loops(Statements):
             try:
                 if loop.broke:
                     assert loop.stop is not None
-                    self.promote_names(assigned_names(node.body))
+                    self.promote_names(facts_of(node).assigned)
                     operation = self.emit("scf.if", (), [self.logical_not(self.load(loop.stop)).value], regions=2)
                     with self.region(self.add_block(operation, 0)):
                         loop.depth = self.region_depth
@@ -119,9 +119,9 @@ class Loops(Statements):
     def _loop_context(self, node: ast.For | ast.While, name: str, allows_break: bool = True) -> LoopContext:
         """The context of a loop of the kernel, with flags for the break and continue that it contains."""
         loop = LoopContext(name, True, self.region_depth + 1, allows_break=allows_break)
-        if has_own(ast.Break, node.body) and allows_break:
+        if facts_of(node).breaks and allows_break:
             loop.stop = self._flag("loop_stopped")
-        if has_own(ast.Continue, node.body):
+        if facts_of(node).continues:
             loop.skip = self._flag("iteration_skipped")
         return loop
 
@@ -238,7 +238,7 @@ class Loops(Statements):
             hint = "#tile.loop_hint<vectorized>"
         place = self.node
         self.node = node
-        self.promote_names(assigned_names(node.body))
+        self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
         self.node = place
         self.counted(
@@ -250,7 +250,7 @@ class Loops(Statements):
         extents = [self._bound(extent, loop.name) for extent in loop.bounds]
         if not extents:
             self.fail("argument", "T.grid takes at least one extent")
-        self.promote_names(assigned_names(node.body))
+        self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
         context.depth = self.region_depth + len(extents)
         indices: list[Scalar] = []
@@ -278,7 +278,7 @@ class Loops(Statements):
         group = self._bound(loop.options["group_size"], loop.name)
         if not isinstance(group, int) or group < 1:
             self.fail("argument", "group_size of T.Persistent must be a positive compile-time integer")
-        self.promote_names(assigned_names(node.body))
+        self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
 
         def body(tile: Scalar) -> None:
@@ -365,7 +365,7 @@ class Loops(Statements):
     def _hide_parallel_names(self, node: ast.For) -> None:
         """Outer scalars that the body of T.Parallel rebinds: temporaries of an iteration hide them, else an error."""
         frame = self.frame
-        for name in sorted(assigned_names(node.body)):
+        for name in sorted(facts_of(node).assigned):
             if not isinstance(frame.locals.get(name), (bool, int, float, Scalar, SymbolicExpr)):
                 continue
             first = next(part for part in node.body if _mentions(part, name))
@@ -401,7 +401,7 @@ class Loops(Statements):
         if order is not None:
             attributes["order"], attributes["stage"] = self.integers(order), self.integers(stage)
         self.node = node
-        self.promote_names(assigned_names(node.body))
+        self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, "T.Pipelined")
         self.node = node.iter
         operands = [self.index_value(start).value, self.index_value(stop).value]
@@ -436,7 +436,7 @@ class Loops(Statements):
             self._endless()
         self.require_kernel("a while loop")
         self.node = node
-        self.promote_names(assigned_names(node.body))
+        self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, "while")
         operation = self.emit("scf.while", (), (), regions=2)
         before, after = self.add_block(operation, 0), self.add_block(operation, 1)

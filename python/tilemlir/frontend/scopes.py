@@ -7,7 +7,7 @@ import builtins
 import difflib
 from collections.abc import Iterable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .source import FunctionSource
 
@@ -106,6 +106,29 @@ def assigned_names(statements: Iterable[ast.AST]) -> set[str]:
 
     for statement in statements:
         visit(statement)
+    return found
+
+
+class Facts(NamedTuple):
+    """What the body of a compound statement does.
+
+    Attributes:
+        assigned: names that it may rebind.
+        breaks, continues: whether it holds a ``break`` or ``continue`` of its own loop.
+    """
+
+    assigned: frozenset[str]
+    breaks: bool
+    continues: bool
+
+
+def facts_of(node: ast.For | ast.While | ast.If) -> Facts:
+    """The facts of a statement; kept with the node, as one function is traced many times."""
+    found: Facts | None = getattr(node, "_tilemlir_facts", None)
+    if found is None:
+        body = [*node.body, *node.orelse]
+        found = Facts(frozenset(assigned_names(body)), has_own(ast.Break, body), has_own(ast.Continue, body))
+        node._tilemlir_facts = found  # type: ignore[union-attr]
     return found
 
 

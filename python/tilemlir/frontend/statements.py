@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
@@ -19,7 +19,7 @@ from . import source as sources
 from .arithmetic import promote, python_type
 from .errors import FrontendError
 from .expressions import _BINARY, _MAX_MACRO_DEPTH, Expressions, is_runtime
-from .scopes import MISSING, Frame, assigned_names, loads_of
+from .scopes import MISSING, Frame, assigned_names, facts_of, loads_of
 from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable, with_article
 
 
@@ -161,7 +161,7 @@ class Statements(Expressions):
 
     # Names.
 
-    def promote_names(self, names: set[str]) -> None:
+    def promote_names(self, names: Set[str]) -> None:
         """Turns outer scalars that a region rebinds into variables."""
         frame = self.frame
         for name in sorted(names):
@@ -449,7 +449,7 @@ class Statements(Expressions):
 
     def _run_time_if(self, node: ast.If, condition: Scalar) -> None:
         self.require_kernel("a condition on run-time values")
-        self.promote_names(assigned_names([*node.body, *node.orelse]))
+        self.promote_names(facts_of(node).assigned)
         operation = self.emit("scf.if", (), [condition.value], regions=2)
         branches = [node.body, node.orelse] if node.orelse else [node.body]
         blocks: list[ir.Block] = []

@@ -188,6 +188,22 @@ def test_scalar_copies_are_stores():
     assert "tile.copy" not in text and text.count("tile.store") == 2
 
 
+def test_negative_indices():
+    M = T.dynamic("M")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 64), "float16"), B: T.Tensor((M, 64), "float16")):
+        with T.Kernel(1) as bx:
+            s = T.alloc_shared((64,), "float16")
+            A[-1, -64] = A[-8, 63]
+            B[-1, 0] = A[0, 0]
+            T.copy(B[-1, :], s)
+
+    text = text_of(kernel)
+    assert "%arg0[%c7_i32, %c0_i32]" in text and "%arg0[%c0_i32, %c63_i32]" in text
+    assert text.count("memref.dim") == 1 and text.count("arith.addi") == 2
+
+
 def test_copy_options():
     @T.prim_func
     def kernel(A: T.Tensor((64, 64), "float16")):
