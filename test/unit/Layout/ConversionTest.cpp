@@ -124,7 +124,7 @@ static bool staysInThread(const FragmentLayout &from,
 
 TEST(randomConversionsDeliverEveryElement) {
   std::map<ConversionKind, int> count;
-  for (int round = 0; round < 2500; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::vector<int64_t> shape = randomShape(512, 1, 2);
     FragmentLayout from =
         randomLayout(shape, randomThreads(), unittest::chance(50));
@@ -178,7 +178,7 @@ TEST(randomConversionsDeliverEveryElement) {
   for (ConversionKind kind :
        {ConversionKind::Identity, ConversionKind::RegisterPermutation,
         ConversionKind::InWarpShuffle, ConversionKind::ThroughShared})
-    EXPECT_TRUE(count[kind] > 100);
+    EXPECT_TRUE(count[kind] > 40);
 }
 
 TEST(accumulatorToOperandConversions) {

@@ -141,7 +141,7 @@ TEST(sliceTakesTheSameRegistersInEveryThread) {
 }
 
 TEST(insertedDimsProjectBack) {
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 200; ++round) {
     std::vector<int64_t> shape = randomShape(24, 0, 2);
     FragmentLayout layout =
         randomLayout(shape, randomThreads(), unittest::chance(50), 50);
