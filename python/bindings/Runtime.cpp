@@ -100,7 +100,7 @@ nb::dict propertiesOf(int ordinal) {
   return result;
 }
 
-void configure(nb::object makeError, nb::object describe, nb::object allocate,
+void configure(nb::object makeError, nb::object describe, nb::object allocator,
                nb::object currentStream, nb::object currentDevice) {
   auto set = [](PyObject *&slot, nb::object value) {
     PyObject *previous = slot;
@@ -110,7 +110,7 @@ void configure(nb::object makeError, nb::object describe, nb::object allocate,
   Callbacks &slots = callbacks();
   set(slots.makeError, std::move(makeError));
   set(slots.describe, std::move(describe));
-  set(slots.allocate, std::move(allocate));
+  set(slots.allocator, std::move(allocator));
   set(slots.currentStream, std::move(currentStream));
   set(slots.currentDevice, std::move(currentDevice));
 }
@@ -124,7 +124,7 @@ NB_MODULE(_runtime, m) {
   nb::register_exception_translator(translateFailure);
   setPrintSink(printToPython);
 
-  m.def("configure", configure, "make_error"_a, "describe"_a, "allocate"_a,
+  m.def("configure", configure, "make_error"_a, "describe"_a, "allocator"_a,
         "current_stream"_a, "current_device"_a,
         "Installs the Python half's callbacks.");
 

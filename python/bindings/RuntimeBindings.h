@@ -24,9 +24,9 @@ struct Callbacks {
   /// (object) -> None | (pointer, DLPack type code, bits, shape, strides in
   /// elements | None, device type, device id, read only)
   PyObject *describe = nullptr;
-  /// (prototype | None, shape: tuple, dtype: str, device type, device id) ->
-  /// tensor, aligned to at least 64 bytes; device id -1 is the current device
-  PyObject *allocate = nullptr;
+  /// (prototype | None, dtype: str, device type, device id) -> a function from
+  /// a shape tuple to a new tensor, aligned to at least 64 bytes
+  PyObject *allocator = nullptr;
   /// (prototype | None, device id) -> int
   PyObject *currentStream = nullptr;
   /// () -> int, for calls without tensors

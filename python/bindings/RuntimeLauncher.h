@@ -60,15 +60,25 @@ public:
 private:
   using WorkspaceKey = std::pair<int32_t, uintptr_t>; // device, stream
 
-  nanobind::object allocate(PyObject *prototype, nanobind::object shape,
-                            const char *dtype, int32_t deviceType,
-                            int32_t deviceId) const;
+  /// Allocates on the call's device with the prototype's framework.
+  nanobind::object allocate(const runtime::Call &call, PyObject *prototype,
+                            nanobind::object shape, runtime::DataType dtype);
   WorkspaceSet takeWorkspaces(runtime::Call &call, WorkspaceKey key,
                               PyObject *prototype, bool reuse);
   void attachToGraph(runtime::cuda::Graph graph, WorkspaceSet set) const;
   runtime::cuda::Stream currentStream(const runtime::Call &call,
                                       PyObject *prototype) const;
   void launchCuda(runtime::Call &call, PyObject *prototype, bool computed);
+
+  /// An allocation function, kept for the frameworks and devices seen. Types of
+  /// prototypes live as long as the process (see readerOf).
+  struct Allocator {
+    PyTypeObject *prototype;
+    runtime::DataType dtype;
+    int32_t deviceType, deviceId;
+    nanobind::object function;
+  };
+  std::vector<Allocator> allocators;
 
   nanobind::object variantsCallback, keepAlive;
   std::map<uint64_t, nanobind::object> variants;

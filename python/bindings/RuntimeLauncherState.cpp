@@ -201,8 +201,7 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
     nb::object shape = nb::steal(PyTuple_New(rank));
     for (int32_t axis = 0; axis < rank; ++axis)
       PyTuple_SET_ITEM(shape.ptr(), axis, PyLong_FromLongLong(sizes[axis]));
-    nb::object tensor = allocate(prototype, shape, shortName(argument.dtype),
-                                 call.deviceType, call.deviceId);
+    nb::object tensor = allocate(call, prototype, shape, argument.dtype);
     BorrowedTensor borrowed;
     if (!readTensor(tensor.ptr(), argument.name, borrowed))
       program.fail("not-a-tensor", {{"argument", argument.name},
@@ -213,15 +212,25 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
   return 0;
 }
 
-nb::object LauncherState::allocate(PyObject *prototype, nb::object shape,
-                                   const char *dtype, int32_t deviceType,
-                                   int32_t deviceId) const {
-  nb::object name = nb::steal(PyUnicode_InternFromString(dtype));
-  nb::object type = nb::int_(deviceType), id = nb::int_(deviceId);
-  PyObject *arguments[] = {prototype ? prototype : Py_None, shape.ptr(),
-                           name.ptr(), type.ptr(), id.ptr()};
-  nb::object tensor = nb::steal(
-      PyObject_Vectorcall(callbacks().allocate, arguments, 5, nullptr));
+nb::object LauncherState::allocate(const Call &call, PyObject *prototype,
+                                   nb::object shape, DataType dtype) {
+  PyTypeObject *type = prototype ? Py_TYPE(prototype) : nullptr;
+  auto known = std::find_if(
+      allocators.begin(), allocators.end(), [&](const Allocator &entry) {
+        return entry.prototype == type && entry.dtype == dtype &&
+               entry.deviceType == call.deviceType &&
+               entry.deviceId == call.deviceId;
+      });
+  if (known == allocators.end()) {
+    nb::object function = nb::borrow(callbacks().allocator)(
+        prototype ? nb::borrow(prototype) : nb::none(), shortName(dtype),
+        call.deviceType, call.deviceId);
+    allocators.push_back(
+        {type, dtype, call.deviceType, call.deviceId, std::move(function)});
+    known = std::prev(allocators.end());
+  }
+  nb::object tensor =
+      nb::steal(PyObject_CallOneArg(known->function.ptr(), shape.ptr()));
   if (!tensor.ptr())
     throw nb::python_error();
   return tensor;
@@ -247,8 +256,7 @@ WorkspaceSet LauncherState::takeWorkspaces(Call &call, WorkspaceKey key,
       int64_t bytes = call.workspaceBytes[i];
       nb::object shape = nb::make_tuple(
           bytes + static_cast<int64_t>(kWorkspaceAlignment));
-      set.tensors[i] =
-          allocate(prototype, shape, "u8", call.deviceType, call.deviceId);
+      set.tensors[i] = allocate(call, prototype, shape, DataType::U8);
       BorrowedTensor borrowed;
       if (!readTensor(set.tensors[i].ptr(), "workspace", borrowed))
         program.fail("not-a-tensor",

@@ -24,7 +24,7 @@ class PreparedLaunch:
 def configure(
     make_error: Callable[..., BaseException],
     describe: Callable[..., Any],
-    allocate: Callable[..., Any],
+    allocator: Callable[..., Any],
     current_stream: Callable[..., int],
     current_device: Callable[[], int],
 ) -> None: ...

@@ -6,14 +6,16 @@ and other `__cuda_array_interface__` objects. Importing it imports no framework.
 
 from __future__ import annotations
 
+import math
 import sys
-from functools import lru_cache
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tilemlir.interop.dtypes import element_type, numpy_dtype, torch_dtype
 
 __all__ = [
-    "allocate",
+    "allocator",
     "current_device",
     "current_stream",
     "describe",
@@ -92,56 +94,43 @@ def _describe_cuda_array(tensor: object, interface: dict[str, Any]) -> Descripti
     return (address, code, item * 8, tuple(interface["shape"]), strides, _CUDA, int(device), bool(read_only))
 
 
-@lru_cache(maxsize=256)
-def _torch_arguments(dtype: str, device_type: int, device_id: int) -> dict[str, Any]:
-    torch = loaded_torch()
-    assert torch is not None
-    if device_type == _CPU:
-        device = torch.device("cpu")
-    else:
-        device = torch.device("cuda", device_id if device_id >= 0 else torch.cuda.current_device())
-    return {"dtype": torch_dtype(dtype), "device": device}
-
-
-def allocate(prototype: object, shape: tuple[int, ...], dtype: str, device_type: int, device_id: int) -> Any:
-    """Allocates an uninitialised, contiguous tensor of the prototype's framework, aligned to at least 64 bytes.
+def allocator(prototype: object, dtype: str, device_type: int, device_id: int) -> Callable[[tuple[int, ...]], Any]:
+    """A function from a shape to an uninitialised, contiguous tensor, aligned to at least 64 bytes.
 
     Args:
         prototype: a tensor of the call that decides the framework, or None for calls without tensors: torch on a GPU,
             torch on the CPU when the program uses it, NumPy otherwise.
-        shape: sizes in elements.
         dtype: a launch plan's type name.
         device_type: DLPack device type.
         device_id: device index.
     """
     torch = loaded_torch()
-    if torch is not None and (prototype is None or isinstance(prototype, torch.Tensor)):
-        if device_type != _CPU and device_id < 0:
-            device_id = torch.cuda.current_device()
-        return torch.empty(shape, **_torch_arguments(dtype, device_type, device_id))
-    if device_type == _CPU:
-        return _allocate_numpy(shape, dtype)
-    if hasattr(prototype, "__cuda_array_interface__") and "cupy" in sys.modules:
-        cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(device_id):
-            return cupy.empty(shape, dtype=numpy_dtype(dtype))
-    import torch as imported_torch
+    use_torch = torch is not None and (prototype is None or isinstance(prototype, torch.Tensor))
+    if not use_torch and device_type == _CPU:
+        return partial(_allocate_numpy, dtype=numpy_dtype(dtype))
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(prototype, cupy.ndarray):
+        return partial(_allocate_cupy, cupy=cupy, dtype=numpy_dtype(dtype), device=device_id)
+    import torch as framework
 
-    return imported_torch.empty(shape, **_torch_arguments(dtype, device_type, device_id))
+    device = framework.device("cpu") if device_type == _CPU else framework.device("cuda", device_id)
+    # A partial of torch's own function: nothing of ours runs when a launch allocates.
+    return partial(framework.empty, dtype=torch_dtype(dtype), device=device)
 
 
-def _allocate_numpy(shape: tuple[int, ...], dtype: str) -> Any:
+def _allocate_cupy(shape: tuple[int, ...], cupy: Any, dtype: Any, device: int) -> Any:
+    with cupy.cuda.Device(device):
+        return cupy.empty(shape, dtype=dtype)
+
+
+def _allocate_numpy(shape: tuple[int, ...], dtype: Any) -> Any:
     import numpy
 
     # NumPy aligns to 16 bytes only; vectorised code and the launch guards want a cache line.
-    target = numpy_dtype(dtype)
-    count = 1
-    for size in shape:
-        count *= size
-    size_bytes = count * target.itemsize
-    raw = numpy.empty(size_bytes + 64, dtype=numpy.uint8)
+    size = math.prod(shape) * dtype.itemsize
+    raw = numpy.empty(size + 64, dtype=numpy.uint8)
     offset = -raw.ctypes.data % 64
-    return raw[offset : offset + size_bytes].view(target).reshape(shape)
+    return raw[offset : offset + size].view(dtype).reshape(shape)
 
 
 def current_stream(prototype: object, device_id: int) -> int:

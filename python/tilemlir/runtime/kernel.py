@@ -17,7 +17,7 @@ PreparedLaunch = _runtime.PreparedLaunch
 _runtime.configure(
     make_error=errors.make,
     describe=frameworks.describe,
-    allocate=frameworks.allocate,
+    allocator=frameworks.allocator,
     current_stream=frameworks.current_stream,
     current_device=frameworks.current_device,
 )

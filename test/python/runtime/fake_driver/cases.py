@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,20 @@ def allocator(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     """Outputs and workspaces come from here; streams are 7."""
     allocated: list[Tensor] = []
 
-    def allocate(prototype: object, shape: tuple[int, ...], dtype: str, device_type: int, device_id: int) -> Tensor:
+    def allocator(prototype: object, dtype: str, device_type: int, device_id: int) -> Callable[..., Tensor]:
         assert device_type == 2
-        made = zeros(*shape, dtype={"f32": np.float32, "u8": np.uint8}[dtype], device=device_id)
-        made.array.fill(3)
-        allocated.append(made)
-        return made
+
+        def allocate(shape: tuple[int, ...]) -> Tensor:
+            made = zeros(*shape, dtype={"f32": np.float32, "u8": np.uint8}[dtype], device=device_id)
+            made.array.fill(3)
+            allocated.append(made)
+            return made
+
+        return allocate
 
     from tilemlir import _runtime
 
-    _runtime.configure(errors.make, frameworks.describe, allocate, lambda prototype, device: 7, lambda: 0)
+    _runtime.configure(errors.make, frameworks.describe, allocator, lambda prototype, device: 7, lambda: 0)
     log()
     return allocated
 
