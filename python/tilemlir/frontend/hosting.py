@@ -309,7 +309,8 @@ class Hosting(Tiles):
             )
         if prelude:
             self.fail("not-available", "T.Kernel(prelude=...) holds CUDA C++ text, which this compiler does not use")
-        if not 1 <= len(blocks) <= 3:
+        blocks = blocks or (1,)
+        if len(blocks) > 3:
             self.fail("argument", "T.Kernel takes one to three grid extents", found=f"{len(blocks)} extents")
         grid = []
         for axis, extent in enumerate(blocks):
@@ -433,6 +434,16 @@ class Hosting(Tiles):
             value = self.at_pool(lambda: self.value("tile.thread_id", self.i32, (), {"axis": self.integer(dim)}))
             found = state.threads[dim] = Scalar(value, int32, low=0, high=state.thread_shape[dim] - 1, bare=True)
         return found
+
+    def linear_thread_index(self) -> Any:
+        """Index of the executing thread in its block, x fastest."""
+        shape = self._current("a thread index").thread_shape
+        result: Any = self.thread_index(0)
+        stride = 1
+        for dim in range(1, len(shape)):
+            stride *= shape[dim - 1]
+            result = self.binary("add", result, self.binary("mul", self.thread_index(dim), stride))
+        return result
 
     def thread_indices(self) -> Any:
         """``T.get_thread_bindings``."""

@@ -513,7 +513,8 @@ class Statements(Expressions):
         with self.launch(frame) as indices:
             self.node = node
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, indices[0] if len(indices) == 1 else indices)
+                single = len(indices) == 1 and isinstance(item.optional_vars, ast.Name)
+                self.assign(item.optional_vars, indices[0] if single else indices)
             self.run(node.body)
         for name in names.locals.keys() - saved_locals.keys():
             names.unavailable[name] = ("part of a kernel that has ended", node.lineno)

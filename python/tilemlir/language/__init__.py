@@ -67,6 +67,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .dtypes import is_unavailable as _is_unavailable_dtype
 from .functions import Macro, PrimFunc, macro, prim_func
 from .hints import (
     annotate_layout,
@@ -78,14 +79,19 @@ from .hints import (
     use_swizzle,
 )
 from .kernel import (
+    ClusterKernel,
     Kernel,
     get_block_binding,
     get_block_bindings,
     get_block_extent,
+    get_lane_idx,
     get_thread_binding,
     get_thread_bindings,
     get_thread_extent,
     get_thread_extents,
+    get_warp_group_idx,
+    get_warp_idx,
+    get_warp_idx_sync,
     sync_threads,
 )
 from .loops import (
@@ -177,6 +183,7 @@ int = int32
 __all__ = [
     "Buffer",
     "Cast",
+    "ClusterKernel",
     "DType",
     "DTypeError",
     "FragmentBuffer",
@@ -261,10 +268,14 @@ __all__ = [
     "get_block_binding",
     "get_block_bindings",
     "get_block_extent",
+    "get_lane_idx",
     "get_thread_binding",
     "get_thread_bindings",
     "get_thread_extent",
     "get_thread_extents",
+    "get_warp_group_idx",
+    "get_warp_idx",
+    "get_warp_idx_sync",
     "grid",
     "if_then_else",
     "infinity",
@@ -329,7 +340,25 @@ __all__ = [
 ]
 
 
+#: Approximations of related languages; the functions here are at least as accurate.
+_APPROXIMATIONS = {
+    "__exp": exp,
+    "__exp10": exp10,
+    "__log": log,
+    "__log2": log2,
+    "__log10": log10,
+    "__sin": sin,
+    "__cos": cos,
+    "__tan": tan,
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _APPROXIMATIONS:
+        return _APPROXIMATIONS[name]
     if name in _unavailable.REASONS:
         return _unavailable.make(name)
+    if _is_unavailable_dtype(name):
+        # Programs name such types in tables; using one in a kernel is the error.
+        return name
     raise AttributeError(f"module 'tilemlir.language' has no attribute {name!r}")

@@ -7,6 +7,7 @@ A :class:`DType` is accepted wherever a type is expected, and so are its name as
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Any
 
@@ -53,7 +54,7 @@ class DType:
         """Whether negative values exist."""
         return self.kind in ("int", "float")
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Any = 0) -> Any:
         """Converts a scalar, as ``T.cast(value, dtype)`` does. Outside of a kernel, a Python number gives a number."""
         builder = context.active()
         if builder is not None:
@@ -172,6 +173,11 @@ def lookup(value: object) -> DType | None:
     return None
 
 
+def is_unavailable(name: str) -> bool:
+    """Whether ``name`` is an element type of related languages that cannot be compiled yet: narrow types, vectors."""
+    return name in UNAVAILABLE or bool(re.fullmatch(rf"({'|'.join([*_TABLE, *UNAVAILABLE])})x\d+", name))
+
+
 def names() -> list[str]:
     """Canonical names of all types."""
     return list(_TABLE)
@@ -190,7 +196,9 @@ def dtype(value: object) -> DType:
     found = lookup(value)
     if found is not None:
         return found
-    if isinstance(value, str) and value in UNAVAILABLE:
+    name = str(getattr(value, "name", value)).removeprefix("torch.")
+    if is_unavailable(name):
+        value = name
         raise DTypeError(f"the element type {value} is not available yet; available are {', '.join(names())}")
     raise DTypeError(f"{value!r} is not an element type; allowed are {', '.join(names())}")
 

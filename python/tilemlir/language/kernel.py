@@ -38,7 +38,7 @@ def Kernel(
 
     Args:
         blocks: one to three grid extents, x first: integers, or integer scalars of the host part. An empty grid
-            launches nothing.
+            launches nothing; without extents there is one block.
         threads: threads of a block, 128 by default; an integer, or up to three extents whose product counts.
         cluster_dims: blocks of a cluster per grid dimension (sm_90 and up).
         prelude: accepted for CUDA C++ text elsewhere; must be empty here, because no CUDA C++ is generated.
@@ -49,6 +49,16 @@ def Kernel(
     A function may hold several kernels; they run one after the other.
     """
     return context.require("T.Kernel").kernel(blocks, threads, cluster_dims, prelude)
+
+
+def ClusterKernel(
+    *blocks: Any,
+    cluster_dims: int | Sequence[int],
+    threads: int | Sequence[int] | None = None,
+    prelude: str | None = None,
+) -> Any:
+    """:func:`Kernel` with ``cluster_dims`` given."""
+    return context.require("T.ClusterKernel").kernel(blocks, threads, cluster_dims, prelude)
 
 
 def get_thread_binding(dim: int = 0) -> Any:
@@ -69,6 +79,24 @@ def get_thread_extent(dim: int = 0) -> int:
 def get_thread_extents() -> tuple[int, ...]:
     """Threads per dimension, three Python integers."""
     return tuple(context.require("T.get_thread_extents").thread_extents())
+
+
+def get_lane_idx(warp_size: int = 32) -> Any:
+    """Index of the executing thread in its warp (int32)."""
+    return context.require("T.get_lane_idx").linear_thread_index() % warp_size
+
+
+def get_warp_idx(warp_size: int = 32) -> Any:
+    """Index of the warp of the executing thread in its block (int32)."""
+    return context.require("T.get_warp_idx").linear_thread_index() // warp_size
+
+
+get_warp_idx_sync = get_warp_idx
+
+
+def get_warp_group_idx(warp_size: int = 32, warps_per_group: int = 4) -> Any:
+    """Index of the warp group (four warps) of the executing thread in its block (int32)."""
+    return context.require("T.get_warp_group_idx").linear_thread_index() // (warp_size * warps_per_group)
 
 
 def get_block_binding(dim: int = 0) -> Any:

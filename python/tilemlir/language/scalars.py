@@ -120,9 +120,9 @@ def _fold_extremum(name: str, a: Any, b: Any, more: tuple[Any, ...]) -> Any:
     return result
 
 
-def clamp(x: Any, low: Any, high: Any) -> Any:
-    """``min(max(x, low), high)``."""
-    return min(max(x, low), high)
+def clamp(x: Any, min_val: Any, max_val: Any) -> Any:
+    """``min(max(x, min_val), max_val)``."""
+    return min(max(x, min_val), max_val)
 
 
 # Selection.

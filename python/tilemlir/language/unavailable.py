@@ -44,17 +44,24 @@ REASONS: dict[str, str] = {
         "gemm_sp gemm_blockscaled tcgen05_gemm_blockscaled mma_gemm_blockscaled".split(),
         "sparse and block-scaled matrix products are not available yet",
     ),
-    **dict.fromkeys("ClusterKernel".split(), "write T.Kernel(..., cluster_dims=...) instead"),
     **dict.fromkeys(
         "Layout Fragment".split(),
         "layouts given as functions are not available yet; use tilemlir.layout.make_swizzled_layout, or leave the "
         "choice to the compiler",
     ),
     **dict.fromkeys(
-        "im2col c2d_im2col transpose alloc_reducer finalize_reducer any_of all_of warp_reduce_sum warp_reduce_max "
-        "warp_reduce_min shfl_sync shfl_xor shfl_down shfl_up sync_grid sync_warp rng_init rng_rand "
-        "PersistentTileScheduler annotate_l2_hit_ratio get_lane_idx get_warp_idx get_warp_group_idx hypot ldexp "
-        "Ramp Broadcast dp4a".split(),
+        (
+            "im2col c2d_im2col transpose alloc_reducer reducer_init reducer_update finalize_reducer any_of all_of "
+            "warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor shfl_sync shfl_xor "
+            "shfl_down shfl_up ballot ballot_sync any_sync all_sync activemask match_any_sync match_all_sync "
+            "syncthreads_count syncthreads_and syncthreads_or shuffle_elect sync_grid sync_warp named_barrier_arrive "
+            "rng_init rng_rand rng_rand_float PersistentTileScheduler BaseTileScheduler annotate_l2_hit_ratio "
+            "annotate_restrict_buffers annotate_compile_flags annotate_pass_configs hypot ldexp Ramp Broadcast Shuffle "
+            "extract_lane dp4a pdl_trigger pdl_sync block_rank_in_cluster cluster_arrive cluster_wait cluster_sync "
+            "loop_break thread_return thread_binding alloc_buffer fast_rcp add2 sub2 mul2 fma2 max2 min2 abs2 "
+            "ieee_add ieee_sub ieee_mul ieee_fmaf ieee_frcp ieee_fsqrt ieee_frsqrt ieee_fdiv ldg32 ldg64 ldg128 ldg256 "
+            "stg32 stg64 stg128 stg256 index_to_coordinates"
+        ).split(),
         "it is not available yet",
     ),
     **dict.fromkeys(
