@@ -96,8 +96,8 @@ struct LaunchConfig {
   unsigned attributeCount;
 };
 
-/// An opaque tensor-map descriptor (CUtensorMap).
-struct alignas(64) TensorMap {
+/// An opaque tensor-map descriptor (CUtensorMap; 64-byte aligned before CUDA 13).
+struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
 

@@ -19,7 +19,7 @@ class Profiler:
     """Times and checks a kernel.
 
     Args:
-        kernel: a callable with a launch plan in `.plan`, such as `LoadedKernel`.
+        kernel: a callable with a `launch_plan`, such as `CompiledKernel` or `LoadedKernel`.
         supply_type: what generated inputs hold.
     """
 
@@ -37,10 +37,10 @@ class Profiler:
         return self.kernel(*args, **kwargs)
 
     def _device(self) -> str:
-        return "cpu" if self.kernel.plan["target"] == "cpu" else "cuda"
+        return "cpu" if self.kernel.launch_plan["target"] == "cpu" else "cuda"
 
     def _arguments(self) -> list[tuple[int, Mapping[str, Any]]]:
-        plan = self.kernel.plan
+        plan = self.kernel.launch_plan
         outputs = set(plan.get("outputs", ()))
         return [(i, argument) for i, argument in enumerate(plan["arguments"]) if i not in outputs]
 
@@ -53,7 +53,7 @@ class Profiler:
         Raises:
             TileValueError: when a size or a scalar has no value.
         """
-        plan = self.kernel.plan
+        plan = self.kernel.launch_plan
         given = dict(dynamic_symbolic_constraints or {})
         names = [argument["name"] for argument in plan["arguments"]]
         scalars = {
@@ -81,7 +81,7 @@ class Profiler:
 
     def _results(self, inputs: list[Any], returned: Any) -> list[tuple[str, Any]]:
         """Named results of a call of the kernel: its outputs, or what it wrote in place."""
-        plan = self.kernel.plan
+        plan = self.kernel.launch_plan
         if plan.get("outputs"):
             values = returned if isinstance(returned, list) else [returned]
             return [

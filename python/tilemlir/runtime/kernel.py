@@ -44,11 +44,14 @@ class LoadedKernel(_runtime.Launcher):
             without those assumptions. Its result is kept per set of guards.
         keep_alive: any object that owns what `images` point to, such as the JIT engine.
 
+    Attributes:
+        launch_plan: the plan as a dict.
+
     Raises:
         TileRuntimeError: for a malformed plan, or a kernel without an image.
     """
 
-    plan: Mapping[str, Any]
+    launch_plan: Mapping[str, Any]
 
     # `__init__` takes what `Launcher.__init__` takes, in a friendlier form; the call itself stays native.
     def __init__(
@@ -60,17 +63,17 @@ class LoadedKernel(_runtime.Launcher):
     ) -> None:
         parsed = json.loads(plan) if isinstance(plan, str) else dict(plan)
         super().__init__(parsed, dict(images), variants_callback, keep_alive)
-        self.plan = parsed
+        self.launch_plan = parsed
         if parsed["target"] == "cpu":
             _runtime.set_thread_count(knobs.num_threads)
 
     @property
     def argument_names(self) -> Sequence[str]:
         """Names of the arguments that a call takes, in order."""
-        outputs = set(self.plan.get("outputs", ()))
-        return [entry["name"] for i, entry in enumerate(self.plan["arguments"]) if i not in outputs]
+        outputs = set(self.launch_plan.get("outputs", ()))
+        return [entry["name"] for i, entry in enumerate(self.launch_plan["arguments"]) if i not in outputs]
 
     @property
     def output_names(self) -> Sequence[str]:
         """Names of the outputs, in the order a call returns them."""
-        return [self.plan["arguments"][index]["name"] for index in self.plan.get("outputs", ())]
+        return [self.launch_plan["arguments"][index]["name"] for index in self.launch_plan.get("outputs", ())]

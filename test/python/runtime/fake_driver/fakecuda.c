@@ -99,7 +99,7 @@ static R launch(const char *f, const unsigned *g, const unsigned *b, unsigned sh
       if (f[i + 1] == 'p') record("  pointer %zu\n", *(size_t *)p[i]);
       if (f[i + 1] == 'i') record("  int %d\n", *(int *)p[i]);
       if (f[i + 1] == 'l') record("  long %lld\n", *(long long *)p[i]);
-      if (f[i + 1] == 'm') record("  map %lld aligned %d\n", *(long long *)p[i], (size_t)p[i] % 64 == 0);
+      if (f[i + 1] == 'm') record("  map %lld aligned %d\n", *(long long *)p[i], (size_t)p[i] % 128 == 0);
     }
   return 0;
 }
