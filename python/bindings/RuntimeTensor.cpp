@@ -234,6 +234,27 @@ bool readDescription(PyObject *object, const std::string &argument,
   return true;
 }
 
+/// Whether a tensor's memory holds its values with the sign flipped. torch does
+/// so lazily for imaginary parts of conjugates; such views step over the real
+/// parts or have one element, so that ordinary tensors are not asked.
+bool isLazilyNegated(PyObject *object, const TensorView &view) {
+  int64_t expected = 1;
+  bool ordinary = view.rank > 0;
+  for (int32_t axis = view.rank - 1; axis >= 0 && ordinary; --axis) {
+    ordinary = !view.strides || view.strides[axis] == expected;
+    expected *= view.shape[axis];
+  }
+  if (ordinary)
+    return false;
+  PyObject *negated = PyObject_CallMethod(object, "is_neg", nullptr);
+  if (!negated) {
+    PyErr_Clear(); // not torch
+    return false;
+  }
+  nb::object owner = nb::steal(negated);
+  return negated == Py_True;
+}
+
 TypeReader decideReader(PyObject *object) {
   TypeReader reader;
   reader.type = Py_TYPE(object);
@@ -287,6 +308,8 @@ bool tilemlir::bindings::readTensor(PyObject *object,
     if (reader.exchange->tensorFromPyObject(object, &borrowed) != 0)
       unreadable(argument, object, takeErrorText());
     fillFromDLTensor(borrowed, tensor.view);
+    if (isLazilyNegated(object, tensor.view))
+      unreadable(argument, object, "it is negated lazily; call .resolve_neg()");
     return true;
   }
   case ReaderKind::Array:

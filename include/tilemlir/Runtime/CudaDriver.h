@@ -150,7 +150,6 @@ constexpr unsigned kGraphUserObjectMove = 1;
   X(contextGetCurrent, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, true, (Context *context))                           \
   X(contextPush, "cuCtxPushCurrent", "cuCtxPushCurrent_v2", 4000, true, (Context context))                             \
   X(contextPop, "cuCtxPopCurrent", "cuCtxPopCurrent_v2", 4000, true, (Context *context))                               \
-  X(contextSynchronize, "cuCtxSynchronize", "cuCtxSynchronize", 2000, true, ())                                        \
   X(moduleLoadDataEx, "cuModuleLoadDataEx", "cuModuleLoadDataEx", 2010, true,                                          \
     (Module *module, const void *image, unsigned optionCount, int *options, void **values))                            \
   X(moduleUnload, "cuModuleUnload", "cuModuleUnload", 2000, true, (Module module))                                     \
@@ -171,13 +170,10 @@ constexpr unsigned kGraphUserObjectMove = 1;
   X(occupancyMaxActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                           \
     "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, true,                                                         \
     (int *blocks, Function function, int threads, size_t sharedBytes))                                                 \
-  X(occupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters", "cuOccupancyMaxActiveClusters", 11070, false,          \
-    (int *clusters, Function function, const LaunchConfig *config))                                                    \
   X(streamGetCaptureInfo, "cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo_v2", 11030, false,                         \
     (Stream stream, int *status, uint64_t *id, Graph *graph, const void **dependencies, size_t *dependencyCount))      \
   X(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010, false,       \
     (int *mode))                                                                                                       \
-  X(streamSynchronize, "cuStreamSynchronize", "cuStreamSynchronize", 2000, true, (Stream stream))                      \
   X(memsetD8Async, "cuMemsetD8Async", "cuMemsetD8Async", 3020, true,                                                   \
     (DevicePointer pointer, unsigned char value, size_t bytes, Stream stream))                                         \
   X(userObjectCreate, "cuUserObjectCreate", "cuUserObjectCreate", 11030, false,                                        \

@@ -58,6 +58,8 @@ def describe(tensor: object) -> Description | None:
 def _describe_torch(tensor: Any) -> Description:
     if tensor.layout != loaded_torch().strided:  # type: ignore[union-attr]
         raise TypeError(f"layout {tensor.layout}")
+    if tensor.is_neg():
+        raise TypeError("it is negated lazily; call .resolve_neg()")
     entry = element_type(tensor.dtype)
     device = tensor.device
     kind = {"cpu": _CPU, "cuda": _CUDA}.get(device.type)

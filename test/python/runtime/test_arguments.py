@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,6 +122,47 @@ def test_tensors_without_plain_memory() -> None:
     )
     record = np.zeros((2, 2), np.dtype([("x", "f4"), ("y", "i1")]))
     assert "its strides are not whole elements" in _refusal(kernel, record["x"])[1]
+
+
+def test_lazily_negated_views() -> None:
+    kernel = _nothing([tensor("a", [["dim", 0, 0]], strided=True, strides=[["stride", 0, 0]]), tensor("b", [1])])
+    values = torch.complex(torch.ones(4), torch.ones(4)).conj()
+    kernel(values.real, torch.zeros(1))
+    for arguments in ((values.imag, torch.zeros(1)), (torch.zeros(4), values[:1].imag)):
+        code, text = _refusal(kernel, *arguments)
+        assert code == "unreadable-tensor" and "it is negated lazily; call .resolve_neg(). Pass" in text
+    kernel(values.imag.resolve_neg(), values[:1].imag.contiguous().resolve_neg())
+
+
+def test_without_torch_s_exchange_interface(c_kernels: CLibrary) -> None:
+    """torch before 2.10 is read through Python; it gives the same results and refusals."""
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import torch
+del torch.Tensor.__dlpack_c_exchange_api__
+from runtime_support import vector_add_plan
+from tilemlir import errors
+from tilemlir.runtime import LoadedKernel
+import ctypes
+library = ctypes.CDLL({c_kernels.library._name!r})
+address = ctypes.cast(library.vector_add, ctypes.c_void_p).value
+kernel = LoadedKernel(vector_add_plan(), {{"vector_add": address}})
+a, b = torch.randn(2, 1000).unbind()
+assert torch.equal(kernel(a, b), a + b)
+assert torch.equal(kernel(torch.nn.Parameter(a), b), a + b)
+codes = []
+for bad in (a.double(), a[::2], a[None], a[:10], torch.eye(3).to_sparse(), a.to(torch.complex64),
+            torch.complex(a, a).conj().imag, torch.zeros(1000, device="meta")):
+    try:
+        kernel(a, bad)
+    except errors.TileError as error:
+        codes.append(error.code)
+assert codes == ["dtype", "not-contiguous", "rank", "shape", "unreadable-tensor", "unreadable-tensor",
+                 "unreadable-tensor", "unreadable-tensor"], codes
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 def test_rank_and_shape() -> None:
