@@ -21,7 +21,8 @@ from ..language.functions import Macro, PrimFunc
 from ..language.symbols import SymbolicExpr
 from ..language.unavailable import NotAvailableError
 from .errors import FrontendError
-from .hosting import Hosting, TensorSpec
+from .hosting import TensorSpec
+from .scans import Scans
 from .scopes import MISSING, Frame, is_simple
 from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable
 
@@ -65,7 +66,7 @@ def is_runtime(value: Any) -> bool:
     return isinstance(value, (RuntimeValue, SymbolicExpr))
 
 
-class Expressions(Hosting):
+class Expressions(Scans):
     """Evaluates expression nodes."""
 
     frame: Frame

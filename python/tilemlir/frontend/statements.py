@@ -294,16 +294,25 @@ class Statements(Expressions):
     # Simple statements.
 
     def _stmt_Assign(self, node: ast.Assign) -> None:
-        target = node.targets[0]
+        value = self.snapshot(self._named_value(node.targets[0], node.value), node.value)
+        for part in node.targets:
+            self.assign(part, value, isinstance(node.value, ast.Call))
+
+    def _named_value(self, target: ast.AST, value: ast.expr) -> Any:
+        """The value of an assignment; buffers that it makes are called after the names they are given."""
+        pairs = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        if pairs and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
+            if not any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts)):  # type: ignore[attr-defined]
+                return tuple(
+                    self._named_value(*pair)
+                    for pair in zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
+                )
         saved = self.name_hint
         self.name_hint = target.id if isinstance(target, ast.Name) else None
         try:
-            value = self.expr(node.value)
+            return self.expr(value)
         finally:
             self.name_hint = saved
-        value = self.snapshot(value, node.value)
-        for part in node.targets:
-            self.assign(part, value, isinstance(node.value, ast.Call))
 
     def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target

@@ -31,6 +31,8 @@ from .atomics import (
 )
 from .compute import (
     GemmWarpPolicy,
+    cummax,
+    cumsum,
     gemm,
     reduce,
     reduce_absmax,
@@ -41,6 +43,7 @@ from .compute import (
     reduce_max,
     reduce_min,
     reduce_sum,
+    transpose,
 )
 from .context import OutsideKernelError
 from .dtypes import (
@@ -244,6 +247,8 @@ __all__ = [
     "copy",
     "copysign",
     "cos",
+    "cummax",
+    "cumsum",
     "device_assert",
     "dtype",
     "dynamic",
@@ -326,6 +331,7 @@ __all__ = [
     "tan",
     "tanh",
     "tfloat32",
+    "transpose",
     "trunc",
     "truncdiv",
     "truncmod",

@@ -104,3 +104,25 @@ def reduce_bitor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> No
 def reduce_bitxor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
     """Bitwise exclusive or of integers along ``dim``; see :func:`reduce`."""
     context.require("T.reduce_bitxor").reduce("bitxor", buffer, out, dim, clear, False, "T.reduce_bitxor")
+
+
+def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running sum along ``dim``, from the end with ``reverse``.
+
+    Args:
+        src: a tile in shared memory or a fragment.
+        dst: a tile of the same shape; ``src`` itself by default.
+        dim: the dimension that is walked; negative counts from the end.
+        reverse: start at the last element.
+    """
+    context.require("T.cumsum").scan("sum", src, dst, dim, reverse, "T.cumsum")
+
+
+def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running maximum along ``dim``; see :func:`cumsum`. NaN is ignored once a number was seen."""
+    context.require("T.cummax").scan("max", src, dst, dim, reverse, "T.cummax")
+
+
+def transpose(src: Any, dst: Any) -> None:
+    """``dst[j, i] = src[i, j]`` for matrices in shared memory."""
+    context.require("T.transpose").transpose(src, dst)

@@ -34,9 +34,6 @@ REASONS: dict[str, str] = {
         _EXPLICIT,
     ),
     **dict.fromkeys(
-        "cumsum cummax".split(), "scans are not available yet; write the loop over the dimension with T.serial"
-    ),
-    **dict.fromkeys(
         "ptr make_tensor make_tensor_from_addr access_ptr address_of".split(),
         "raw pointers are not available yet; pass tensors and index them",
     ),
@@ -51,7 +48,7 @@ REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "im2col c2d_im2col transpose alloc_reducer reducer_init reducer_update finalize_reducer any_of all_of "
+            "im2col c2d_im2col alloc_reducer reducer_init reducer_update finalize_reducer any_of all_of "
             "warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor shfl_sync shfl_xor "
             "shfl_down shfl_up ballot ballot_sync any_sync all_sync activemask match_any_sync match_all_sync "
             "syncthreads_count syncthreads_and syncthreads_or shuffle_elect sync_grid sync_warp named_barrier_arrive "

@@ -399,3 +399,45 @@ def test_dynamic_sizes_and_edges():
         b = np.full((rows, 12), np.nan, np.float32)
         interpret(traced, a, b)
         assert (b == a + np.float32(5)).all()
+
+
+@pytest.mark.parametrize("space", ["shared", "fragment"])
+@pytest.mark.parametrize(("dim", "reverse"), [(0, False), (1, False), (-1, True), (0, True)])
+def test_scans(space, dim, reverse):
+    @T.prim_func
+    def kernel(A: T.Tensor((5, 7), "float32"), S: T.Tensor((5, 7), "float32"), X: T.Tensor((5, 7), "float32")):
+        with T.Kernel(1) as bx:
+            a = T.alloc_shared((5, 7), "float32") if space == "shared" else T.alloc_fragment((5, 7), "float32")
+            b = T.alloc_fragment((5, 7), "float32")
+            T.copy(A, a)
+            T.cummax(a, b, dim=dim, reverse=reverse)
+            T.cumsum(a, dim=dim, reverse=reverse)
+            T.copy(a, S)
+            T.copy(b, X)
+
+    a = np.random.default_rng().integers(-9, 9, (5, 7)).astype(np.float32)
+    s, x = np.zeros_like(a), np.zeros_like(a)
+    interpret(trace(kernel), a, s, x)
+    turned = np.flip(a, dim) if reverse else a
+    sums, tops = np.cumsum(turned, dim), np.maximum.accumulate(turned, dim)
+    assert (s == (np.flip(sums, dim) if reverse else sums)).all()
+    assert (x == (np.flip(tops, dim) if reverse else tops)).all()
+
+
+def test_scan_of_a_vector_and_transposition():
+    @T.prim_func
+    def kernel(A: T.Tensor((9,), "int32"), B: T.Tensor((3, 5), "int32"), C: T.Tensor((5, 3), "int32")):
+        with T.Kernel(1) as bx:
+            a = T.alloc_shared((9,), "int32")
+            T.copy(A, a)
+            T.cumsum(a)
+            T.copy(a, A)
+            b, c = T.alloc_shared((3, 5), "int32"), T.alloc_shared((5, 3), "int32")
+            T.copy(B, b)
+            T.transpose(b, c)
+            T.copy(c, C)
+
+    a = np.arange(9, dtype=np.int32)
+    b, c = np.arange(15, dtype=np.int32).reshape(3, 5), np.zeros((5, 3), np.int32)
+    interpret(trace(kernel), a, b, c)
+    assert list(a) == list(np.cumsum(np.arange(9))) and (c == b.T).all()
