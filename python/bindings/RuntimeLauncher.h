@@ -32,7 +32,8 @@ public:
 
   /// The steps of a call before the launch. `inputs` are the caller's arguments
   /// in plan order. On return `call` is bound, checked and (unless a variant is
-  /// wanted: result non-zero) its outputs are allocated into `outputs`.
+  /// wanted: result non-zero) its outputs are allocated into `outputs`; outputs
+  /// that are there already are used.
   uint64_t bind(runtime::Call &call, PyObject *const *inputs,
                 std::vector<nanobind::object> &outputs);
 

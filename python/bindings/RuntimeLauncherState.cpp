@@ -191,23 +191,26 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
                              : threadCount());
   if (uint64_t violated = program.violatedGuards(call))
     return violated;
-  for (int32_t output : plan.outputs) {
+  const bool haveOutputs = !outputs.empty();
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    int32_t output = plan.outputs[i];
     const Argument &argument = plan.arguments[output];
     int64_t sizes[16];
     int32_t rank = program.rank(output);
     if (rank > 16)
       program.fail("bad-plan", {{"detail", "an output has over 16 dimensions"}});
-    program.outputShape(call, output, sizes);
-    nb::object shape = nb::steal(PyTuple_New(rank));
-    for (int32_t axis = 0; axis < rank; ++axis)
-      PyTuple_SET_ITEM(shape.ptr(), axis, PyLong_FromLongLong(sizes[axis]));
-    nb::object tensor = allocate(call, prototype, shape, argument.dtype);
+    if (!haveOutputs) {
+      program.outputShape(call, output, sizes);
+      nb::object shape = nb::steal(PyTuple_New(rank));
+      for (int32_t axis = 0; axis < rank; ++axis)
+        PyTuple_SET_ITEM(shape.ptr(), axis, PyLong_FromLongLong(sizes[axis]));
+      outputs.push_back(allocate(call, prototype, shape, argument.dtype));
+    }
     BorrowedTensor borrowed;
-    if (!readTensor(tensor.ptr(), argument.name, borrowed))
+    if (!readTensor(outputs[i].ptr(), argument.name, borrowed))
       program.fail("not-a-tensor", {{"argument", argument.name},
-                                    {"found", typeName(tensor.ptr())}});
+                                    {"found", typeName(outputs[i].ptr())}});
     program.bindTensor(call, output, borrowed.view);
-    outputs.push_back(std::move(tensor));
   }
   return 0;
 }

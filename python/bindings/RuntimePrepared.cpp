@@ -23,7 +23,34 @@ struct PreparedState {
   nb::object prototype;
   Call call;
   bool empty = false; ///< nothing to launch
+  bool busy = false;  ///< a thread is launching `call` with its workspaces
 };
+
+/// Launches the kept call. Without workspaces that only reads it. With them it
+/// writes their addresses into the call, so that a second thread, which can get
+/// here while the first has released the interpreter, binds a call of its own.
+void launchPrepared(PreparedState &prepared, LauncherState &launcher) {
+  PyObject *prototype = prepared.prototype.ptr();
+  if (launcher.program.plan().workspaces.empty()) {
+    launcher.launch(prepared.call, prototype, /*computed=*/true);
+    return;
+  }
+  if (prepared.busy) {
+    std::vector<PyObject *> inputs;
+    for (const nb::object &input : prepared.inputs)
+      inputs.push_back(input.ptr());
+    Call call;
+    launcher.bind(call, inputs.data(), prepared.outputs);
+    launcher.launch(call, prototype, /*computed=*/false);
+    return;
+  }
+  struct Busy {
+    bool &flag;
+    explicit Busy(bool &flag) : flag(flag) { flag = true; }
+    ~Busy() { flag = false; }
+  } busy(prepared.busy);
+  launcher.launch(prepared.call, prototype, /*computed=*/true);
+}
 
 struct PreparedObject {
   PyObject_HEAD
@@ -47,8 +74,7 @@ PyObject *preparedCall(PyObject *self, PyObject *const *, size_t flaggedCount,
   guarded(prepared->launcher.ptr(), [&] {
     LauncherState &launcher = stateOf(prepared->launcher.ptr());
     if (!prepared->empty)
-      launcher.launch(prepared->call, prepared->prototype.ptr(),
-                      /*computed=*/true);
+      launchPrepared(*prepared, launcher);
     result = nb::object(prepared->result).release().ptr();
   });
   return result;

@@ -381,6 +381,25 @@ def test_prepared_launch_with_workspace(c_kernels: CLibrary) -> None:
         a += 1
 
 
+def test_threads_share_a_prepared_launch_with_workspace(c_kernels: CLibrary) -> None:
+    a = np.arange(20_000, dtype=np.float32) % 7
+    prepared = _sum_kernel(c_kernels).prepare(a)
+    wrong: list[float] = []
+
+    def work() -> None:
+        for _ in range(200):
+            found = float(prepared()[0])
+            if found != a.sum():
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_variants_are_asked_once_per_set_of_guards(c_kernels: CLibrary) -> None:
     images = {"vector_add": c_kernels["vector_add"]}
     asked: list[tuple[int, ...]] = []
