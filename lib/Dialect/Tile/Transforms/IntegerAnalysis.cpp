@@ -16,11 +16,11 @@ using namespace mlir::tile;
 static constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
 static constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
 
-/// Bounds outside of i32 mean that the value may wrap around.
+/// Bounds outside of i32 are cut: values do not wrap around.
 static IntegerRange clampRange(int64_t lower, int64_t upper) {
-  if (lower < kLowest || upper > kHighest || lower > upper)
+  if (lower > upper || lower > kHighest || upper < kLowest)
     return {};
-  return {lower, upper};
+  return {std::max(lower, kLowest), std::min(upper, kHighest)};
 }
 
 static std::optional<int64_t> getConstant(Value value) {
@@ -237,7 +237,7 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
     if (a.lower < 0 || b.lower <= 0)
       return {};
     if (isa<arith::CeilDivSIOp>(op))
-      return {llvm::divideCeil(uint64_t(a.lower), uint64_t(b.upper)) ,
+      return {static_cast<int64_t>(llvm::divideCeil(uint64_t(a.lower), uint64_t(b.upper))),
               static_cast<int64_t>(llvm::divideCeil(uint64_t(a.upper), uint64_t(b.lower)))};
     return {a.lower / b.upper, a.upper / b.lower};
   }
@@ -470,10 +470,7 @@ bool IntegerAnalysis::isInside(Value offset, int64_t size, Operation *user,
   if (!type.isDynamicDim(dim)) {
     extent = type.getDimSize(dim);
   } else {
-    for (Operation *other : tensor.getUsers())
-      if (auto dimOp = dyn_cast<memref::DimOp>(other))
-        if (dimOp.getSource() == tensor && dimOp.getConstantIndex() == dim)
-          symbol = getRepresentative(dimOp.getResult());
+    symbol = findDynamicExtent(tensor, dim);
   }
   IntegerRange range = getRange(form);
   if (range.lower < 0 &&

@@ -223,6 +223,49 @@ void LayoutLegalizer::readThroughShared(ParallelOp loop,
   redirect(handle.uses, mirrorViews(handle.buffer, twin));
 }
 
+void LayoutLegalizer::writeThroughShared(ParallelOp loop,
+                                         const HandleUses &handle) {
+  AllocOp alloc = getAllocation(handle.buffer);
+  AllocOp twin = createSharedTwin(kernel, handle.buffer);
+  OpBuilder builder(loop);
+  createWholeCopy(builder, loop.getLoc(), alloc, twin);
+  redirect(handle.uses, mirrorViews(handle.buffer, twin));
+  builder.setInsertionPointAfter(loop);
+  createWholeCopy(builder, loop.getLoc(), twin, alloc);
+}
+
+/// Does each iteration write an element of its own, at constant distances from
+/// the loop variables?
+static bool writesOwnElements(ParallelOp loop, const FragmentUse &use) {
+  if (!use.access.projected)
+    return false;
+  SmallVector<bool> covered(loop.getStaticExtents().size(), false);
+  for (const layout::AccessIndex &index : *use.access.projected)
+    if (index.iterationDim != layout::AccessIndex::kConstant)
+      covered[index.iterationDim] = true;
+  for (auto [dim, extent] : llvm::enumerate(loop.getStaticExtents()))
+    if (extent != 1 && !covered[dim])
+      return false;
+  return true;
+}
+
+/// Says why the write of `use` cannot be done.
+static LogicalResult refuseWrite(ParallelOp loop, const FragmentUse &use) {
+  InFlightDiagnostic error =
+      use.op->emitError("fragment ")
+      << getUserName(use.buffer)
+      << " would be written by threads that do not own the element: ";
+  if (!use.access.projected)
+    error << "index " << use.access.irregularDim
+          << " is not a loop variable plus a constant";
+  else
+    error << "several iterations write the same element";
+  error.attachNote(loop.getLoc())
+      << "in this loop; each of its variables has to select the element, or "
+         "the result has to go to a shared buffer";
+  return failure();
+}
+
 LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
                                               const HandleUses &handle) {
   const FragmentLayout iteration = *solver.getLayout(loop);
@@ -234,7 +277,8 @@ LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
 
   // A fragment laid out for this loop, if there is one for all its uses.
   ArrayRef<int64_t> shape = cast<BufferType>(handle.buffer.getType()).getShape();
-  if (view)
+  bool isInnerView = loop.getBody().isAncestor(Value(handle.buffer).getParentRegion());
+  if (view && !isInnerView)
     for (const FragmentUse &use : handle.uses) {
       if (!use.access.projected)
         continue;
@@ -252,34 +296,21 @@ LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
   // Reads that do not fit see the contents from before the loop: iterations are
   // unordered, so no read may depend on the write of another iteration.
   HandleUses misfits{handle.buffer, {}, true, false};
+  bool writesFit = true;
   for (const FragmentUse &use : handle.uses) {
     if (fits(iteration, view, use))
       continue;
-    if (!use.isWrite) {
-      misfits.uses.push_back(use);
+    misfits.uses.push_back(use);
+    if (!use.isWrite)
       continue;
-    }
-    InFlightDiagnostic error = use.op->emitError("fragment ")
-                               << getUserName(handle.buffer)
-                               << " is written by a thread that does not own "
-                                  "the element: ";
-    if (!use.access.projected)
-      error << "index " << use.access.irregularDim
-            << " is not a loop variable plus a constant";
-    else if (layout::Result<layout::AccessTable> access =
-                 view ? layout::projectedAccess(iteration, *view,
-                                                *use.access.projected)
-                      : layout::Error{view.error()};
-             !access)
-      error << access.error();
-    else
-      error << "other threads hold copies of it";
-    error.attachNote(use.op->getLoc())
-        << "allowed are whole loop variables, each at most once, so that the "
-           "loop covers the fragment; or a shared buffer";
-    return failure();
+    writesFit = false;
+    if (!writesOwnElements(loop, use))
+      return refuseWrite(loop, use);
   }
-  readThroughShared(loop, misfits);
+  if (writesFit)
+    readThroughShared(loop, misfits);
+  else
+    writeThroughShared(loop, handle);
   return success();
 }
 

@@ -48,6 +48,7 @@ private:
   LogicalResult convertHandle(ParallelOp loop, const HandleUses &handle,
                               const FragmentLayout &layout);
   void readThroughShared(ParallelOp loop, const HandleUses &handle);
+  void writeThroughShared(ParallelOp loop, const HandleUses &handle);
   /// Does the loop write each element of the buffer, unconditionally?
   bool overwrites(ParallelOp loop, const HandleUses &handle);
 
@@ -65,6 +66,10 @@ private:
 /// A new allocation at the top of `kernel`, named after `like`.
 AllocOp createAllocation(KernelOp kernel, BufferType type, Value like,
                          StringRef suffix);
+
+/// Reason of the choice of copies that layout assignment inserts.
+constexpr llvm::StringLiteral kInsertedCopyReason =
+    "inserted by layout assignment";
 
 /// Emits a copy of all of `source` to all of `dest`, equal in shape.
 CopyOp createWholeCopy(OpBuilder &builder, Location loc, Value source,

@@ -38,7 +38,7 @@ CopyOp mlir::tile::createWholeCopy(OpBuilder &builder, Location loc,
   int64_t bytes =
       std::max(sourceType.getElementBits(), destType.getElementBits()) / 8;
   copy.setChoiceAttr(ChoiceAttr::get(
-      copy.getContext(), Path::Simt, "inserted by layout assignment",
+      copy.getContext(), Path::Simt, kInsertedCopyReason,
       attributes.getDictionaryAttr(attributes.getNamedAttr(
           "bytes", attributes.getI64IntegerAttr(bytes)))));
   return copy;

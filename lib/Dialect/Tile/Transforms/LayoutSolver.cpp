@@ -475,37 +475,49 @@ bool LayoutSolver::assignFree() {
 }
 
 int64_t LayoutSolver::getPreferredVector(AllocOp alloc) {
-  int64_t vector = 128 / alloc.getType().getElementBits();
+  int64_t bits = alloc.getType().getElementBits();
+  std::optional<int64_t> narrowest;
   SmallVector<Value> worklist{alloc.getResult()};
   while (!worklist.empty()) {
     for (Operation *user : worklist.pop_back_val().getUsers()) {
       if (isa<SubviewOp, ReshapeOp, BitcastOp>(user))
         worklist.push_back(user->getResult(0));
       auto copy = dyn_cast<CopyOp>(user);
-      if (!copy || !copy.getChoiceAttr() || !copy.getChoiceAttr().getArguments())
+      ChoiceAttr choice = copy ? copy.getChoiceAttr() : ChoiceAttr();
+      if (!choice || !choice.getArguments())
         continue;
       Value other = getAllocation(copy.getSource()) == alloc
                         ? copy.getDest()
                         : copy.getSource();
-      if (!isa<MemRefType>(other.getType()))
+      auto bytes = choice.getArguments().getAs<IntegerAttr>("bytes");
+      if (!bytes || !isa<MemRefType>(other.getType()))
         continue;
       // The width found by tile-select-instructions counts the wider element.
-      if (auto bytes = copy.getChoiceAttr().getArguments().getAs<IntegerAttr>(
-              "bytes"))
-        vector = std::min<int64_t>(
-            vector * 2,
-            std::max<int64_t>(
-                1, bytes.getInt() * 8 /
-                       std::max(alloc.getType().getElementBits(),
-                                getElementBits(
-                                    getStorageElementType(other.getType())))));
+      int64_t widest = std::max(
+          bits, getElementBits(getStorageElementType(other.getType())));
+      int64_t elements = std::max<int64_t>(1, bytes.getInt() * 8 / widest);
+      narrowest = narrowest ? std::min(*narrowest, elements) : elements;
     }
   }
-  return std::max<int64_t>(vector, 1);
+  return narrowest ? *narrowest : std::max<int64_t>(128 / bits, 1);
 }
 
 void LayoutSolver::assignFree(AllocOp alloc) {
   BufferType type = alloc.getType();
+  // A fragment that is used in parts is spread such that each part is a set of
+  // registers.
+  for (Operation *user : alloc.getResult().getUsers()) {
+    auto part = dyn_cast<SubviewOp>(user);
+    if (!part)
+      continue;
+    ArrayRef<int64_t> shape = part.getType().getShape();
+    if (assignView(part.getResult(),
+                   getBlocked(shape, getPreferredVector(alloc),
+                              std::max<int64_t>(
+                                  static_cast<int64_t>(shape.size()) - 1, 0)),
+                   "free choice for its parts"))
+      return;
+  }
   setLayout(alloc,
             getBlocked(type.getShape(), getPreferredVector(alloc),
                        std::max<int64_t>(type.getRank() - 1, 0)),

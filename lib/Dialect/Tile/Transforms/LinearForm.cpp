@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -80,22 +81,56 @@ LinearForm mlir::tile::getLinearForm(Value value) {
   return form;
 }
 
+/// The symbol that the user gave to an extent of a kernel argument.
+static ExprAttr getSymbol(FunctionOpInterface function, BlockArgument argument,
+                          int64_t dim) {
+  auto declared = function.getArgAttrOfType<ArgumentAttr>(
+      argument.getArgNumber(), "tile.argument");
+  if (!declared || !declared.getTensor() ||
+      dim >= static_cast<int64_t>(declared.getShape().size()) ||
+      declared.getShape()[dim].getKind() != ExprKind::Symbol)
+    return {};
+  return declared.getShape()[dim];
+}
+
+/// The memref.dim of an extent that the IR lists first.
+static Value findOwnDim(Value tensor, int64_t dim) {
+  Value found;
+  for (Operation *user : tensor.getUsers())
+    if (auto other = dyn_cast<memref::DimOp>(user))
+      if (other.getSource() == tensor && other.getConstantIndex() == dim)
+        found = other.getResult();
+  return found;
+}
+
+Value mlir::tile::findDynamicExtent(Value tensor, int64_t dim) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto function =
+      argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               : FunctionOpInterface();
+  ExprAttr symbol = function ? getSymbol(function, argument, dim) : ExprAttr();
+  if (!symbol)
+    return findOwnDim(tensor, dim);
+  // The launcher checks that extents of one symbol are equal.
+  for (BlockArgument other : argument.getOwner()->getArguments()) {
+    auto type = dyn_cast<MemRefType>(other.getType());
+    if (!type)
+      continue;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (getSymbol(function, other, i) == symbol)
+        if (Value found = findOwnDim(other, i))
+          return found;
+  }
+  return {};
+}
+
 Value mlir::tile::getRepresentative(Value value) {
   while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
   auto dim = value.getDefiningOp<memref::DimOp>();
   std::optional<int64_t> index =
       dim ? dim.getConstantIndex() : std::optional<int64_t>();
-  if (!index)
-    return value;
-  // Users are visited in a fixed order, so that all equal sizes meet in the
-  // same operation.
-  Value first = value;
-  for (Operation *user : dim.getSource().getUsers())
-    if (auto other = dyn_cast<memref::DimOp>(user))
-      if (other.getConstantIndex() == index)
-        first = other.getResult();
-  return first;
+  return index ? findDynamicExtent(dim.getSource(), *index) : value;
 }
 
 LoopAccess mlir::tile::analyzeAccess(OperandRange indices, ParallelOp loop) {

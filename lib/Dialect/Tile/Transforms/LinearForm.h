@@ -30,9 +30,13 @@ struct LinearForm {
 /// are looked through; what is not linear is a term of its own.
 LinearForm getLinearForm(Value value);
 
-/// A value that stands for all values known to equal `value`: the first
-/// `memref.dim` of the same tensor and dimension, and the source of index casts.
+/// A value that stands for all values known to equal `value`: one `memref.dim`
+/// for all extents that are equal (of one tensor and dimension, or declared with
+/// the same symbol), and the source of index casts.
 Value getRepresentative(Value value);
+
+/// The representative of a dynamic extent; null if no operation reads it.
+Value findDynamicExtent(Value tensor, int64_t dim);
 
 /// What an access inside of `loop` does with the iteration coordinates.
 struct LoopAccess {

@@ -213,6 +213,14 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     else
       reason += "; warp-group instructions are not generated in this version";
   }
+  // ldmatrix moves 16-byte rows along K; only 16-bit elements can be transposed
+  // on the way.
+  if (bits != 16) {
+    if (op.getA().getType().isShared() && op.getTransposeA())
+      reason += "; A is read element by element because K is not contiguous";
+    if (op.getB().getType().isShared() && !op.getTransposeB())
+      reason += "; B is read element by element because K is not contiguous";
+  }
   reason += policyReason;
   if (choice.grid.replicas > 1)
     reason += llvm::formatv("; {0} of {1} warps repeat the work of others",

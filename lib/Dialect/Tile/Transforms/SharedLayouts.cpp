@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "SharedLayouts.h"
 
-#include "LinearForm.h"
+#include "LayoutLegalizer.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
@@ -104,6 +104,7 @@ private:
   void addCopy(CopyOp copy, Value buffer);
   void addFragmentCopy(Value buffer, const layout::FragmentLayout &fragment,
                        ArrayRef<int64_t> starts);
+  bool addMatrixAccess(Value buffer, const layout::FragmentLayout &fragment);
   void addLoopAccess(ParallelOp loop, Value buffer, OperandRange indices);
 };
 } // namespace
@@ -154,42 +155,53 @@ void AccessCollector::addFragmentCopy(Value buffer,
   }
 }
 
+/// Accesses of ldmatrix or stmatrix; false if the fragment is no such matrix.
+/// `fragment` has rank 2, the buffer may have further leading unit dimensions.
+bool AccessCollector::addMatrixAccess(Value buffer,
+                                      const layout::FragmentLayout &fragment) {
+  auto type = cast<BufferType>(buffer.getType());
+  layout::Result<layout::MatrixAccess> matrix = layout::matchMatrixAccess(
+      fragment, type.getElementBits(), fragment.rank() - 1);
+  if (!matrix)
+    return false;
+  usedByMatrixInstruction = true;
+  int64_t count =
+      std::min<int64_t>(matrix->numMatrices / 4 + 1, kMaxReplayedAccesses);
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int64_t> matrices;
+    for (int64_t m = 4 * i; m < std::min(4 * i + 4, matrix->numMatrices); ++m)
+      matrices.push_back(m);
+    if (matrices.size() == 3)
+      matrices.pop_back();
+    if (matrices.empty())
+      break;
+    WarpAccess access{buffer, {}, 16};
+    for (size_t lane = 0; lane < 8 * matrices.size(); ++lane) {
+      Coordinate row = layout::matrixRowCoordinate(
+          fragment, *matrix, static_cast<int64_t>(lane), matrices);
+      row.insert(row.begin(), type.getRank() - fragment.rank(), 0);
+      access.lanes.push_back(row);
+    }
+    accesses.push_back(std::move(access));
+  }
+  return true;
+}
+
 void AccessCollector::addGemm(GemmOp gemm, Value buffer) {
   if (!getMmaSyncChoice(gemm))
     return;
   for (GemmOperand operand : {GemmOperand::A, GemmOperand::B}) {
-    Value value = operand == GemmOperand::A ? gemm.getA() : gemm.getB();
-    if (value != buffer)
+    if ((operand == GemmOperand::A ? gemm.getA() : gemm.getB()) != buffer)
       continue;
-    layout::Result<layout::FragmentLayout> fragment =
+    layout::Result<layout::MmaFragment> matrix =
+        getMmaSyncFragment(gemm, operand);
+    layout::Result<layout::FragmentLayout> whole =
         getMmaSyncLayout(gemm, operand);
-    auto type = cast<BufferType>(buffer.getType());
-    if (!fragment)
+    if (!matrix || !whole)
       continue;
     usedByMatrixInstruction = true;
-    int64_t bits = type.getElementBits();
-    layout::Result<layout::MatrixAccess> matrix = layout::matchMatrixAccess(
-        *fragment, bits, static_cast<int>(type.getRank()) - 1);
-    if (!matrix) {
-      addFragmentCopy(buffer, *fragment, {});
-      continue;
-    }
-    int64_t count = std::min<int64_t>(matrix->numMatrices / 4 + 1,
-                                      kMaxReplayedAccesses);
-    for (int64_t i = 0; i < count; ++i) {
-      std::vector<int64_t> matrices;
-      for (int64_t m = 4 * i; m < std::min(4 * i + 4, matrix->numMatrices); ++m)
-        matrices.push_back(m);
-      if (matrices.size() == 3)
-        matrices.pop_back();
-      if (matrices.empty())
-        break;
-      WarpAccess access{buffer, {}, 16};
-      for (size_t lane = 0; lane < 8 * matrices.size(); ++lane)
-        access.lanes.push_back(layout::matrixRowCoordinate(
-            *fragment, *matrix, static_cast<int64_t>(lane), matrices));
-      accesses.push_back(std::move(access));
-    }
+    if (!addMatrixAccess(buffer, matrix->layout))
+      addFragmentCopy(buffer, *whole, {});
   }
 }
 
@@ -216,7 +228,15 @@ void AccessCollector::addCopy(CopyOp copy, Value buffer) {
   auto otherType = dyn_cast<BufferType>(other.getType());
   if (otherType && otherType.isFragment()) {
     layout::Result<FragmentView> view = getFragmentView(other);
-    if (view && view->layout.rank() == static_cast<int>(sizes.size()))
+    if (!view || view->layout.rank() != static_cast<int>(sizes.size()))
+      return;
+    // stmatrix came with sm_90.
+    bool hasInstruction =
+        isSource || getTarget(copy).getComputeCapability() >= 90;
+    bool sameType = otherType.getElementType() ==
+                    cast<BufferType>(buffer.getType()).getElementType();
+    if (!hasInstruction || !sameType || otherType.getElementBits() != 16 ||
+        view->layout.rank() != 2 || !addMatrixAccess(buffer, view->layout))
       addFragmentCopy(buffer, view->layout, starts);
     return;
   }
@@ -379,6 +399,52 @@ static int64_t getContiguousBytes(Value buffer) {
   return std::min<int64_t>(16, bytes & -bytes);
 }
 
+/// Elements of a fragment that one access to memory can move: neighbours in the
+/// last dimension that lie in consecutive registers.
+static int64_t getFragmentVector(Value fragment) {
+  layout::Result<FragmentView> view = getFragmentView(fragment);
+  if (!view || view->layout.rank() == 0)
+    return 1;
+  return view->layout.contiguousElements(view->layout.rank() - 1);
+}
+
+/// Narrows the access width of a copy between a fragment and memory to what the
+/// registers allow, or states it for a copy that has none yet.
+static void refineWidth(CopyOp copy, Value fragment, Value memory) {
+  int64_t elementBytes =
+      std::max(getElementBits(getStorageElementType(fragment.getType())),
+               getElementBits(getStorageElementType(memory.getType()))) /
+      8;
+  int64_t available = 16;
+  bool inserted = true;
+  ChoiceAttr choice = copy.getChoiceAttr();
+  if (choice && choice.getArguments())
+    if (auto bytes = choice.getArguments().getAs<IntegerAttr>("bytes")) {
+      inserted = choice.getReason() == kInsertedCopyReason;
+      if (!inserted)
+        available = bytes.getInt();
+    }
+  auto buffer = dyn_cast<BufferType>(memory.getType());
+  if (inserted && !buffer)
+    return;
+  if (buffer && buffer.isShared())
+    available = std::min(available, std::max(getContiguousBytes(memory) *
+                                                 8 * elementBytes /
+                                                 buffer.getElementBits(),
+                                             elementBytes));
+  int64_t registers = getFragmentVector(fragment) * elementBytes;
+  int64_t bytes = std::min(available, registers);
+  bytes = std::max(elementBytes, bytes & -bytes);
+  std::string reason =
+      choice ? choice.getReason().str() : kInsertedCopyReason.str();
+  if (registers < available)
+    reason = llvm::formatv(
+        "per-thread accesses of {0} bytes: threads hold {1} consecutive "
+        "elements of {2}",
+        bytes, registers / elementBytes, getUserName(fragment));
+  setPath(copy, Path::Simt, reason, bytes);
+}
+
 /// A copy between a whole fragment and a part of shared memory that one matrix
 /// load or store per four matrices can do.
 static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
@@ -390,21 +456,23 @@ static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
       isLoad ? copy.getDestSizes() : copy.getSourceSizes();
   ArrayRef<int64_t> sharedSizes =
       isLoad ? copy.getSourceSizes() : copy.getDestSizes();
-  if (fragmentType.getElementType() != sharedType.getElementType() ||
-      fragmentType.getElementBits() != 16 || sizes != fragmentType.getShape() ||
-      sharedSizes != sizes || sizes.size() != 2 ||
-      (!isLoad && target.getComputeCapability() < 90))
-    return;
-  layout::Result<FragmentView> view = getFragmentView(fragment);
-  if (!view || getContiguousBytes(shared) < 16)
-    return;
-  for (Value offset : isLoad ? copy.getSourceOffsets() : copy.getDestOffsets())
-    if (!matchPattern(offset, m_Zero()))
-      return;
-  layout::Result<layout::MatrixAccess> matrix =
-      layout::matchMatrixAccess(view->layout, 16, 1);
-  if (!matrix)
-    return;
+  auto fits = [&] {
+    if (fragmentType.getElementType() != sharedType.getElementType() ||
+        fragmentType.getElementBits() != 16 ||
+        sizes != fragmentType.getShape() || sharedSizes != sizes ||
+        sizes.size() != 2 || (!isLoad && target.getComputeCapability() < 90))
+      return false;
+    layout::Result<FragmentView> view = getFragmentView(fragment);
+    if (!view || getContiguousBytes(shared) < 16)
+      return false;
+    for (Value offset :
+         isLoad ? copy.getSourceOffsets() : copy.getDestOffsets())
+      if (!matchPattern(offset, m_Zero()))
+        return false;
+    return static_cast<bool>(layout::matchMatrixAccess(view->layout, 16, 1));
+  };
+  if (!fits())
+    return refineWidth(copy, fragment, shared);
   setPath(copy, isLoad ? Path::Ldmatrix : Path::Stmatrix,
           "the fragment is made of 8x8 matrices of 16-bit elements", 16);
 }
@@ -418,6 +486,14 @@ void mlir::tile::refineCopies(KernelOp kernel) {
       return refineFragmentCopy(copy, target, /*isLoad=*/true);
     if (source && dest && source.isFragment() && dest.isShared())
       return refineFragmentCopy(copy, target, /*isLoad=*/false);
+    if (source && dest && source.isFragment() && dest.isFragment())
+      return copy.setChoiceAttr(ChoiceAttr::get(
+          kernel.getContext(), Path::Registers,
+          "both fragments have the same layout", {}));
+    if (source && source.isFragment() && !dest)
+      return refineWidth(copy, copy.getSource(), copy.getDest());
+    if (dest && dest.isFragment() && !source)
+      return refineWidth(copy, copy.getDest(), copy.getSource());
     ChoiceAttr choice = copy.getChoiceAttr();
     if (!choice || choice.getPath() != Path::CpAsync || !dest)
       return;

@@ -2,7 +2,8 @@
 //
 // A view of a fragment (subview with constant offsets, reshape, bitcast of
 // equal width) selects registers of its allocation. These functions compute the
-// layout of the view and the registers it stands for.
+// layout of the view and the registers it stands for. Also facts of operations
+// on fragments that passes and lowering share.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_DIALECT_TILE_TRANSFORMS_FRAGMENTVIEWS_H
@@ -35,6 +36,10 @@ getFragmentView(Value buffer,
 ::tilemlir::layout::Result<::tilemlir::layout::FragmentLayout>
 getAllocationLayoutForView(Value buffer,
                            const ::tilemlir::layout::FragmentLayout &layout);
+
+/// The scalar type in which a reduction combines elements, and that of its
+/// scratch buffer: at least 32 bits wide.
+Type getReductionType(ReduceOp op);
 
 } // namespace mlir::tile
 

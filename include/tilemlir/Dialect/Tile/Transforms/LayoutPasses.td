@@ -4,6 +4,117 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileCanonicalizeKernel : Pass<"tile-canonicalize-kernel"> {
+  let summary = "bring traced kernels to normal form";
+  let description = [{
+    After this pass
+
+    * every allocation stands at the top of its kernel, so that it dominates
+      all uses, and buffers that nothing reads are gone together with the
+      operations that only fill them;
+    * `tile.annotate_layout` is consumed: the layout stands in the type of the
+      allocation, and fragment layouts have as many threads as the kernel;
+      annotating one buffer with two different layouts is an error;
+    * constants are folded, and `tile.parallel` has static extents. A dynamic
+      extent becomes a static one with a guard around the body: the extent of
+      the fragment that the dimension indexes, or chunks inside of an
+      `scf.for`; a loop with an extent of zero disappears;
+    * `scf.for` loops whose induction variable selects elements of a fragment
+      are unrolled when their trip count is constant.
+
+    ```mlir
+    tile.annotate_layout %a : !tile.buffer<128x64xf16, shared>, #layout
+    tile.parallel [%n] {
+    ^bb0(%i: i32):
+      ...
+    }
+    // becomes
+    %a = tile.alloc "A" : !tile.buffer<128x64xf16, shared, #layout>
+    scf.for %c = %c0 to %n step %c256 : i32 {
+      tile.parallel [256] {
+      ^bb0(%j: i32):
+        %i = arith.addi %c, %j : i32
+        %inside = arith.cmpi slt, %i, %n : i32
+        scf.if %inside { ... }
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileMapBlocks : Pass<"tile-map-blocks"> {
+  let summary = "turn the raster order of blocks into arithmetic on block indices";
+  let description = [{
+    Consumes the `raster` attribute of `tile.kernel`: uses of the first two
+    block indices see the renumbered block. Every block is visited exactly
+    once, also when the panel size does not divide the grid.
+
+    ```mlir
+    tile.kernel "k" grid(%gx, %gy) threads(128) attributes {raster = #tile.raster<8, row>} {
+    ^bb0(%bx: i32, %by: i32):
+      use(%bx, %by)
+    // becomes
+    tile.kernel "k" grid(%gx, %gy) threads(128) {
+    ^bb0(%bx: i32, %by: i32):
+      %linear = %by * %gx + %bx
+      ...
+      use(%column, %row)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TileRaiseLoops : Pass<"tile-raise-loops"> {
+  let summary = "recognise element loops that are copies or fills";
+  let description = [{
+    A `tile.parallel` whose body is one load and one store of a rectangular
+    region becomes `tile.copy`; a store of a loop-invariant value to a whole
+    buffer becomes `tile.fill`. Copies can then use wide or asynchronous
+    instructions.
+
+    ```mlir
+    tile.parallel [32, 128] {
+    ^bb0(%k: i32, %j: i32):
+      %row = arith.addi %k0, %k : i32
+      %column = arith.addi %n0, %j : i32
+      %v = tile.load %B[%row, %column] : memref<?x?xf16> -> f16
+      tile.store %v, %b[%k, %j] : f16, !tile.buffer<32x128xf16, shared>
+    }
+    // becomes
+    tile.copy %B[%k0, %n0] [32, 128] to %b[%c0, %c0] [32, 128] : memref<?x?xf16> to !tile.buffer<32x128xf16, shared>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TileAnalyzeBounds : Pass<"tile-analyze-bounds"> {
+  let summary = "mark accesses to tensors as proven inside or predicated";
+  let description = [{
+    Sets `bounds` on every copy, load, store and atomic that touches a global
+    tensor: `full` when all its elements are proven to lie inside, else
+    `predicated`. The proof uses static shapes, grid extents, loop bounds,
+    guards around the access, and `tile.assume`.
+
+    ```mlir
+    // grid(8, 8): by < 8, A is memref<1024x1024xf16>
+    tile.copy %A[%y, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {bounds = #tile<bounds full>} : ...
+    ```
+  }];
+}
+
+def TileVerifyUniformity : Pass<"tile-verify-uniformity"> {
+  let summary = "reject collective operations under divergent control flow";
+  let description = [{
+    Tile operations act once per block, so all threads have to reach them.
+    An error names the collective operation and the condition, loop bound or
+    offset that may differ between threads. Thread ids, loads from fragments,
+    `local` buffers that were stored divergent values, and results of atomics
+    may differ; loads from tensors and shared memory at uniform indices do not.
+    The IR is not changed.
+  }];
+}
+
 def TileSelectInstructions : Pass<"tile-select-instructions"> {
   let summary = "choose the instruction of every copy, gemm, reduction and loop";
   let description = [{
@@ -49,6 +160,24 @@ def TileAssignLayouts : Pass<"tile-assign-layouts"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileOptimizeConversions : Pass<"tile-optimize-conversions"> {
+  let summary = "remove, hoist and merge layout conversions and give them their form";
+  let description = [{
+    Every `tile.convert` and `tile.reduce` gets its cheapest form in `choice`
+    (`registers`, `shuffle`, `scratch`), and the shared buffer that a `scratch`
+    form needs as an operand. Conversions of values that do not change in a
+    loop move in front of it; conversions that repeat an earlier one and
+    conversions nobody reads are removed.
+
+    ```mlir
+    tile.convert %p, %q : ...
+    // becomes
+    %s = tile.alloc "convert_scratch" : !tile.buffer<64x64xf16, shared, #tile.shared_layout<...>>
+    tile.convert %p, %q scratch %s : !tile.buffer<64x64xf16, shared, ...> {choice = #tile.choice<scratch, "...">} : ...
+    ```
+  }];
 }
 
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_LAYOUTPASSES

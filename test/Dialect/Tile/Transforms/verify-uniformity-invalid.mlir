@@ -1,0 +1,98 @@
+// Collective operations that only some threads would reach are refused, with the place of the divergence.
+// RUN: tile-opt %s -tile-verify-uniformity -split-input-file -verify-diagnostics
+
+func.func @condition(%A: memref<?x64xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<1x64xf32, shared>
+    %t = tile.thread_id 0 : i32
+    // expected-note @+1 {{the condition may differ between threads}}
+    %first = arith.cmpi eq, %t, %c0 : i32
+    scf.if %first {
+      // expected-error @+1 {{copy acts once per block and has to be reached by all of its threads}}
+      tile.copy %A[%bx, %c0] [1, 64] to %a[%c0, %c0] [1, 64] : memref<?x64xf32> to !tile.buffer<1x64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @bound(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // expected-note @+1 {{a bound of the loop may differ between threads}}
+    %t = tile.thread_id 0 : i32
+    scf.for %i = %c0 to %t step %c1 : i32 {
+      // expected-error @+1 {{sync_threads acts once per block and has to be reached by all of its threads}}
+      tile.sync_threads
+    }
+  }
+  return
+}
+
+// -----
+
+// A variable gets different values in different threads.
+func.func @variable(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %v = tile.alloc "v" : !tile.buffer<i32, local>
+    tile.store %c0, %v[] : i32, !tile.buffer<i32, local>
+    %t = tile.thread_id 0 : i32
+    %some = arith.cmpi slt, %t, %n : i32
+    scf.if %some {
+      tile.store %c1, %v[] : i32, !tile.buffer<i32, local>
+    }
+    %value = tile.load %v[] : !tile.buffer<i32, local> -> i32
+    // expected-note @+1 {{the condition may differ between threads}}
+    %take = arith.cmpi eq, %value, %c1 : i32
+    scf.if %take {
+      // expected-error @+1 {{sync_threads acts once per block}}
+      tile.sync_threads
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @operand(%A: memref<?x64xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<1x64xf32, shared>
+    // expected-note @+1 {{the operand comes from here}}
+    %t = tile.thread_id 0 : i32
+    // expected-error @+1 {{copy acts once per block, but one of its operands may differ between threads}}
+    tile.copy %A[%t, %c0] [1, 64] to %a[%c0, %c0] [1, 64] : memref<?x64xf32> to !tile.buffer<1x64xf32, shared>
+  }
+  return
+}
+
+// -----
+
+func.func @while(%A: memref<?xi32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %end = scf.while (%i = %c0) : (i32) -> i32 {
+      %old = tile.atomic add %one, %A[%c0] : i32, memref<?xi32> -> i32
+      // expected-note @+1 {{the condition of the while loop may differ between threads}}
+      %more = arith.cmpi slt, %old, %n : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      // expected-error @+1 {{sync_threads acts once per block}}
+      tile.sync_threads
+      scf.yield %i : i32
+    }
+  }
+  return
+}
