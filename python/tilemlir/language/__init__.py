@@ -96,6 +96,7 @@ from .kernel import (
     get_warp_idx,
     get_warp_idx_sync,
     sync_threads,
+    thread_binding,
 )
 from .loops import (
     Parallel,
@@ -106,6 +107,7 @@ from .loops import (
     Vectorized,
     grid,
     num_sms,
+    parallel,
     serial,
     unroll,
     vectorized,
@@ -179,6 +181,9 @@ from .symbols import SymbolicExpr, const, dynamic, symbolic
 from .unavailable import NotAvailableError
 
 float8_e4m3 = float8_e4m3fn
+half = float16
+double = float64
+uint = uint32
 bool = bool_
 float = float32
 int = int32
@@ -250,6 +255,7 @@ __all__ = [
     "cummax",
     "cumsum",
     "device_assert",
+    "double",
     "dtype",
     "dynamic",
     "empty",
@@ -282,6 +288,7 @@ __all__ = [
     "get_warp_idx",
     "get_warp_idx_sync",
     "grid",
+    "half",
     "if_then_else",
     "infinity",
     "int",
@@ -303,6 +310,7 @@ __all__ = [
     "min_value",
     "nearbyint",
     "num_sms",
+    "parallel",
     "popcount",
     "pow",
     "prim_func",
@@ -331,10 +339,12 @@ __all__ = [
     "tan",
     "tanh",
     "tfloat32",
+    "thread_binding",
     "transpose",
     "trunc",
     "truncdiv",
     "truncmod",
+    "uint",
     "uint8",
     "uint16",
     "uint32",

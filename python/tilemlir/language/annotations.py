@@ -107,16 +107,14 @@ StridedTensor = _StridedTensorFactory()
 """``T.StridedTensor(shape, strides, dtype)``: a tensor argument whose strides (in elements) are integers or symbols."""
 
 
-class SharedBuffer:
-    """Annotation of a macro parameter that takes a buffer in shared memory. Not checked further."""
+SharedBuffer = _TensorFactory("T.SharedBuffer")
+"""Annotation of a macro parameter that takes a buffer in shared memory, with or without shape and type; not checked."""
 
+FragmentBuffer = _TensorFactory("T.FragmentBuffer")
+"""Annotation of a macro parameter that takes a fragment, with or without shape and type; not checked."""
 
-class FragmentBuffer:
-    """Annotation of a macro parameter that takes a fragment. Not checked further."""
-
-
-class LocalBuffer:
-    """Annotation of a macro parameter that takes a per-thread buffer. Not checked further."""
+LocalBuffer = _TensorFactory("T.LocalBuffer")
+"""Annotation of a macro parameter that takes a per-thread buffer, with or without shape and type; not checked."""
 
 
 class Ref:

@@ -66,6 +66,19 @@ def get_thread_binding(dim: int = 0) -> Any:
     return context.require("T.get_thread_binding").thread_index(dim)
 
 
+def thread_binding(start: int = 0, extent: Any = None, thread: str = "threadIdx.x") -> Any:
+    """Index of the executing thread or block along the axis that ``thread`` names, as in ``"threadIdx.x"``.
+
+    ``start`` must be 0; ``extent`` is given by the kernel and not needed.
+    """
+    builder = context.require("T.thread_binding")
+    kind, _, axis = thread.partition(".")
+    if start != 0 or kind not in ("threadIdx", "blockIdx") or axis not in ("x", "y", "z"):
+        raise ValueError(f"the axis is threadIdx or blockIdx with .x, .y or .z, from 0; found {thread!r} from {start}")
+    dim = "xyz".index(axis)
+    return builder.thread_index(dim) if kind == "threadIdx" else builder.block_index(dim)
+
+
 def get_thread_bindings() -> Any:
     """Indices of the executing thread, one per dimension of ``threads=``."""
     return context.require("T.get_thread_bindings").thread_indices()

@@ -79,6 +79,9 @@ def Parallel(
     return Loop("parallel", "T.Parallel", extents, {"coalesced_width": coalesced_width, "loop_layout": loop_layout})
 
 
+parallel = Parallel
+
+
 def Pipelined(
     start: Any,
     stop: Any = None,

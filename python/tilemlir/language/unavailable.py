@@ -55,7 +55,7 @@ REASONS: dict[str, str] = {
             "rng_init rng_rand rng_rand_float PersistentTileScheduler BaseTileScheduler annotate_l2_hit_ratio "
             "annotate_restrict_buffers annotate_compile_flags annotate_pass_configs hypot ldexp Ramp Broadcast Shuffle "
             "extract_lane dp4a pdl_trigger pdl_sync block_rank_in_cluster cluster_arrive cluster_wait cluster_sync "
-            "loop_break thread_return thread_binding alloc_buffer fast_rcp add2 sub2 mul2 fma2 max2 min2 abs2 "
+            "loop_break thread_return alloc_buffer fast_rcp add2 sub2 mul2 fma2 max2 min2 abs2 "
             "ieee_add ieee_sub ieee_mul ieee_fmaf ieee_frcp ieee_fsqrt ieee_frsqrt ieee_fdiv ldg32 ldg64 ldg128 ldg256 "
             "stg32 stg64 stg128 stg256 index_to_coordinates"
         ).split(),
