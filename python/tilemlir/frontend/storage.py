@@ -347,7 +347,8 @@ class StorageAccess(Mathematics):
             self.unsafe_operations += 1
         dtype = storage.dtype
         low = 0 if dtype.kind == "uint" else None
-        return Scalar(operation.operation.results[0], dtype, low=low, bare=True)
+        high = (1 << dtype.bits) - 1 if dtype.kind == "uint" and dtype.bits <= 16 else None
+        return Scalar(operation.operation.results[0], dtype, low=low, high=high, bare=True)
 
     @staticmethod
     def _inside(storage: Storage, indices: Sequence[Scalar]) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.compute import GemmWarpPolicy
 from ..language.dtypes import int32
 from .transfers import Transfers
 from .values import Buffer, Element, Reference, Region, RuntimeValue, Scalar, Storage, Tensor, Variable
+
+if TYPE_CHECKING:
+    from ..layout import Layout, SharedLayout
 
 _REDUCTIONS = ("sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor")
 _ORDERS = {None: "relaxed", "relaxed": "relaxed", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
@@ -277,7 +280,7 @@ class Tiles(Transfers):
 
     def annotate_layout(self, layouts: Mapping[Any, Any]) -> None:
         """``T.annotate_layout``."""
-        from ..layout import SharedLayout
+        from ..layout import Layout, SharedLayout
 
         self.require_kernel("T.annotate_layout")
         for buffer, layout in layouts.items():
@@ -286,6 +289,8 @@ class Tiles(Transfers):
                     "layout", "T.annotate_layout maps buffers to layouts", found=self.describe(buffer),
                     allowed="{A_shared: make_swizzled_layout(A_shared)}",
                 )  # fmt: skip
+            if isinstance(layout, Layout):
+                layout = self._fitted(buffer, layout)
             if not isinstance(layout, SharedLayout):
                 self.fail(
                     "layout",
@@ -304,6 +309,26 @@ class Tiles(Transfers):
                 )
             self.unsafe_operations += 1
             self.emit("tile.annotate_layout", (), [buffer.value], {"layout": self.attribute(layout.attribute_text())})
+
+    def _fitted(self, buffer: Buffer, layout: Layout) -> SharedLayout:
+        """A layout given as a function, as what shared memory can be addressed by."""
+        from ..layout import fit
+
+        if buffer.scope() != "shared" or tuple(layout.shape) != tuple(buffer.shape):
+            self.fail(
+                "layout",
+                f"T.Layout does not fit the buffer {buffer.name}",
+                found=f"a layout of {_text(layout.shape)} elements, {buffer.describe()}",
+                allowed="buffers in shared memory, with the shape of the layout",
+            )
+        try:
+            return fit(layout, buffer.dtype.bytes * 8)
+        except ValueError as error:
+            self.fail(
+                "layout",
+                f"shared memory cannot be laid out like this: {error}",
+                fix="make_swizzled_layout(buffer) gives a layout without bank conflicts",
+            )
 
     def assume(self, condition: Any) -> None:
         """``T.assume``."""

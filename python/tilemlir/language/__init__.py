@@ -370,6 +370,11 @@ _APPROXIMATIONS = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Layout":
+        # The layout package describes buffers in terms of this one.
+        from ..layout import Layout
+
+        return Layout
     if name in _APPROXIMATIONS:
         return _APPROXIMATIONS[name]
     if name in _unavailable.REASONS:

@@ -9,9 +9,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ..errors import TileRuntimeError
 
-class OutsideKernelError(RuntimeError):
+
+class OutsideKernelError(TileRuntimeError):
     """A kernel operation was called by ordinary Python code."""
+
+    code = "outside-kernel"
 
 
 class _Active(threading.local):

@@ -11,6 +11,7 @@ import re
 import struct
 from typing import Any
 
+from ..errors import TileTypeError
 from . import context
 
 
@@ -183,8 +184,10 @@ def names() -> list[str]:
     return list(_TABLE)
 
 
-class DTypeError(TypeError):
+class DTypeError(TileTypeError):
     """Something that is not an element type was given as one."""
+
+    code = "element-type"
 
 
 def dtype(value: object) -> DType:

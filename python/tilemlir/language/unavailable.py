@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import TileError
 
-class NotAvailableError(NotImplementedError):
+
+class NotAvailableError(TileError, NotImplementedError):
     """A known feature that is not available in this version."""
+
+    code = "not-available"
 
 
 _RAW_CUDA = "inline CUDA C++ has no place in a compiler that emits PTX itself; write the operation in the tile language"
@@ -42,7 +46,7 @@ REASONS: dict[str, str] = {
         "sparse and block-scaled matrix products are not available yet",
     ),
     **dict.fromkeys(
-        "Layout Fragment".split(),
+        "Fragment PartialFragment".split(),
         "layouts given as functions are not available yet; use tilemlir.layout.make_swizzled_layout, or leave the "
         "choice to the compiler",
     ),

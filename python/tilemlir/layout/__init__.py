@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..language.dtypes import dtype as _dtype
+from .functions import Layout, byte_offsets, fit
 
 __all__ = [
+    "Layout",
     "SharedLayout",
+    "byte_offsets",
+    "fit",
     "make_full_bank_swizzled_layout",
     "make_half_bank_swizzled_layout",
     "make_linear_layout",

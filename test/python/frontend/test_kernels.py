@@ -214,6 +214,17 @@ def test_annotate_layout():
     assert "panel = 8, swizzle = 0" in text
 
 
+def test_layout_functions():
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1) as bx:
+            tile = T.alloc_shared((64, 64), "float16")
+            T.annotate_layout({tile: T.Layout(tile.shape, lambda i, j: i * 64 + ((j // 8) ^ (i % 8)) * 8 + j % 8)})
+            T.copy(A, tile)
+
+    assert "panel = 64, swizzle = 128" in text_of(kernel)
+
+
 def test_safe_value_reaches_earlier_and_later_reads():
     @T.prim_func
     def kernel(A: T.Tensor((60, 60), "int32"), B: T.Tensor((64, 64), "int32")):
