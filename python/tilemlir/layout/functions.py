@@ -46,13 +46,12 @@ class Layout:
         try:
             results = self.function(*coordinates)
             parts = self._parts(results, numpy)
-        except (TypeError, ValueError, AttributeError):
-            # A function that branches on its arguments, or calls one that takes integers only.
+        except Exception:
+            # A function that branches on its arguments, or calls one that takes integers only: what is really wrong
+            # with it shows below.
             flat = [self._parts(self.function(*(int(x) for x in point)), numpy) for point in numpy.ndindex(*self.shape)]
-            parts = [
-                numpy.array([point[k] for point in flat]).reshape(self.shape)
-                for k in range(len(flat[0]) if flat else 0)
-            ]
+            count = len(flat[0]) if flat else 0
+            parts = [numpy.array([point[k] for point in flat]).reshape(self.shape) for k in range(count)]
         parts = [numpy.broadcast_to(part, self.shape) for part in parts]
         result = numpy.zeros(self.shape, numpy.int64)
         for part in parts:
