@@ -155,6 +155,13 @@ class Hosting(Tiles):
         self.argument_types.append(kind)
         return Scalar(value, dtype, low=0 if dtype.kind == "uint" and dtype.bits < 32 else None, bare=True)
 
+    def is_strided(self, tensor: Tensor) -> bool:
+        """Whether a tensor was declared with strides."""
+        return any(
+            argument.strides is not None and self.entry.arguments[position] == tensor.value
+            for position, argument in enumerate(self.arguments)
+        )
+
     def _resolve(self, extent: int | SymbolicExpr) -> int | SymbolicExpr:
         """An extent with the ``T.const`` sizes of this call put in."""
         if not isinstance(extent, SymbolicExpr) or not self.constants_of_call:
@@ -166,7 +173,7 @@ class Hosting(Tiles):
     def bind_constants(self, name: str, declared: TensorType, spec: TensorSpec) -> None:
         """Takes the values of ``T.const`` sizes from a tensor of the call, and checks the rest of its declaration."""
         dtype = self.element_type(spec.dtype)
-        if dtype.name != declared.dtype.name:
+        if dtype.name != declared.dtype.name and {dtype.name, declared.dtype.name} != {"float32", "tfloat32"}:
             self.fail(
                 "dtype", f"the argument {name} has the wrong element type",
                 found=f"a tensor of {dtype}", allowed=f"{declared.dtype}, as declared here",

@@ -12,11 +12,11 @@ from ..language.dtypes import dtype as lookup_dtype
 from ..language.symbols import SymbolicExpr
 from ..language.symbols import binary as symbolic_binary
 from .errors import FrontendError
-from .mathematics import Mathematics
-from .values import Buffer, Element, Reference, Region, RuntimeValue, Scalar, Storage, Tensor, Variable
+from .values import Buffer, Element, Reference, Region, RuntimeValue, Scalar, Storage, Tensor, TensorView, Variable
+from .views import Views
 
 
-class StorageAccess(Mathematics):
+class StorageAccess(Views):
     """Reading, writing and viewing storage."""
 
     name_hint: str | None = None
@@ -110,8 +110,13 @@ class StorageAccess(Mathematics):
         finally:
             self.ip = saved
 
-    def view(self, source: Any, shape: Any, dtype: Any, what: str) -> Buffer:
+    def view(self, source: Any, shape: Any, dtype: Any, what: str) -> Storage:
         """``T.reshape`` and ``T.view``."""
+        if isinstance(source, Tensor) and (dtype is None or self.element_type(dtype).name == source.dtype.name):
+            try:
+                return self.tensor_view(source, normalize_shape(source.shape if shape is None else shape, what), what)
+            except (TypeError, ValueError) as error:
+                self.fail("argument", str(error))
         buffer = self.whole_buffer(source, what)
         kind = buffer.dtype if dtype is None else self.element_type(dtype)
         extents = list(buffer.shape)
@@ -332,6 +337,8 @@ class StorageAccess(Mathematics):
                 cache[reference] = loaded
             return loaded
         assert isinstance(reference, Element)
+        if isinstance(reference.storage, TensorView):
+            return self.load(self.base_element(reference))
         storage = reference.storage
         self.require_kernel(f"reading {storage.name}[...]")
         indices = [self.index_value(index) for index in reference.indices]
@@ -386,6 +393,7 @@ class StorageAccess(Mathematics):
             self.emit("tile.store", (), [stored.value, target.value])
             return
         assert isinstance(target, Element)
+        target = self.base_element(target)
         self.require_kernel(f"writing {target.storage.name}[...]")
         indices = [self.index_value(index).value for index in target.indices]
         self.emit("tile.store", (), [stored.value, target.storage.value, *indices])

@@ -199,6 +199,7 @@ class Tiles(Transfers):
     def _atomic_element(
         self, kind: str, dst: Element, value: Any, order: str, return_prev: bool, what: str
     ) -> Scalar | None:
+        dst = self.base_element(dst)
         storage = dst.storage
         self._check_atomic(kind, storage, what)
         self.unsafe_operations += 1
@@ -221,9 +222,9 @@ class Tiles(Transfers):
         extents = tuple(size for size in source.sizes if size != 1)
 
         def body(indices: tuple[Scalar, ...]) -> None:
-            read = Element(source.storage, self._spread(source, indices))
+            read = Element(source.storage, self.spread(source, indices))
             self._atomic_element(
-                kind, Element(dest.storage, self._spread(dest, indices)), self.load(read), order, False, what
+                kind, Element(dest.storage, self.spread(dest, indices)), self.load(read), order, False, what
             )
 
         self.emit_parallel(extents or (1,), body)
@@ -238,18 +239,10 @@ class Tiles(Transfers):
         )
 
         def body(indices: tuple[Scalar, ...]) -> None:
-            where = Element(region.storage, self._spread(region, indices))
+            where = Element(region.storage, self.spread(region, indices))
             self._atomic_element(kind, where, scalar, order, False, what)
 
         self.emit_parallel(extents or (1,), body)
-
-    def _spread(self, region: Region, indices: tuple[Scalar, ...]) -> tuple[Any, ...]:
-        """Indices of the storage for a point of a region, whose dimensions of extent 1 have no index."""
-        remaining = list(indices)
-        result = []
-        for offset, size in zip(region.offsets, region.sizes, strict=True):
-            result.append(offset if size == 1 or not remaining else self.binary("add", remaining.pop(0), offset))
-        return tuple(result)
 
     def atomic_vector(self, dst: Any, value: Any, count: int, return_prev: bool, what: str) -> None:
         """``T.atomic_addx2`` and ``T.atomic_addx4``: neighbouring elements, each atomic by itself."""

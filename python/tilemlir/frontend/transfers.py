@@ -39,7 +39,29 @@ class Transfers(StorageAccess):
             self._copy_variable(src, dst)
             return
         source, dest = self.resolve_pair(src, dst, "T.copy")
-        self._emit_copy(source, dest, self._copy_attributes(options))
+        attributes = self._copy_attributes(options)
+        plain_source, plain_dest = self.base_region(source), self.base_region(dest)
+        if plain_source is None or plain_dest is None:
+            self._copy_elements(source, dest)
+            return
+        self._emit_copy(plain_source, plain_dest, attributes)
+
+    def _copy_elements(self, source: Region, dest: Region) -> None:
+        """A copy of a view whose rows are not rows of the tensor."""
+
+        def body(indices: tuple[Scalar, ...]) -> None:
+            value = self.load(Element(source.storage, self.spread(source, indices)))
+            self.store(Element(dest.storage, self.spread(dest, indices)), value)
+
+        self.emit_parallel(_drop_ones(source.sizes) or (1,), body)
+
+    def spread(self, region: Region, indices: tuple[Scalar, ...]) -> tuple[Any, ...]:
+        """Indices of the storage for a point of a region, whose dimensions of extent 1 have no index."""
+        remaining = list(indices)
+        result = []
+        for offset, size in zip(region.offsets, region.sizes, strict=True):
+            result.append(offset if size == 1 or not remaining else self.binary("add", remaining.pop(0), offset))
+        return tuple(result)
 
     def _copy_variable(self, src: Any, dst: Any) -> None:
         self.fail(

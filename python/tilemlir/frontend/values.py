@@ -190,6 +190,11 @@ class Storage:
         """Number of dimensions."""
         return len(self.shape)
 
+    @property
+    def data(self) -> Storage:
+        """The elements, for ``T.Tensor(shape, dtype, A.data)``."""
+        return self
+
     def scope(self) -> str:
         """``global``, ``shared``, ``fragment`` or ``local``."""
         return self._scope
@@ -233,6 +238,22 @@ class Tensor(Storage):
     """A tensor in global memory: an argument, an output or a workspace."""
 
     __slots__ = ()
+
+
+class TensorView(Tensor):
+    """A tensor under another shape.
+
+    Attributes:
+        base: the tensor.
+        groups: which dimensions of the view and of the tensor belong together; see the module ``views``.
+    """
+
+    __slots__ = ("base", "groups")
+
+    def __init__(self, base: Tensor, shape: tuple[int | SymbolicExpr, ...], groups: list[Any]) -> None:
+        super().__init__(base.value, shape, base.dtype, base.name, "global")
+        self.base = base
+        self.groups = groups
 
 
 class Buffer(Storage):

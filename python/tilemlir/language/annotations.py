@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import context
 from .dtypes import DType
 from .dtypes import dtype as _dtype
 from .symbols import SymbolicExpr
@@ -63,10 +64,13 @@ class _TensorFactory:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __call__(self, shape: object, dtype: object = "float32", **unused: Any) -> TensorType:
+    def __call__(self, shape: object, dtype: object = "float32", data: Any = None) -> Any:
+        """Declares a tensor; with ``data=A.data``, in a kernel, gives ``A`` under another shape."""
+        if data is not None:
+            return context.require(f"{self._name} of existing data").view(data, shape, dtype, self._name)
         return TensorType(normalize_shape(shape, self._name), _dtype(dtype))
 
-    def __getitem__(self, key: object) -> TensorType:
+    def __getitem__(self, key: object) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], (list, tuple, int, SymbolicExpr)):
             if not isinstance(key[1], (int, SymbolicExpr)):
                 return self(key[0], key[1])

@@ -115,12 +115,12 @@ def clear(buffer: Any) -> None:
 
 
 def reshape(src: Any, shape: Any) -> Any:
-    """The same elements of a buffer, in row-major order, under another shape. No data moves."""
+    """The same elements of a buffer or contiguous tensor, in row-major order, under another shape. No data moves."""
     return context.require("T.reshape").view(src, shape, None, "T.reshape")
 
 
 def view(src: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """The same bytes of a buffer under another shape or element type. No data moves."""
+    """The same bytes of a buffer under another shape or element type, or a tensor under another shape."""
     return context.require("T.view").view(src, shape, dtype, "T.view")
 
 

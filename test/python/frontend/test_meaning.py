@@ -441,3 +441,51 @@ def test_scan_of_a_vector_and_transposition():
     b, c = np.arange(15, dtype=np.int32).reshape(3, 5), np.zeros((5, 3), np.int32)
     interpret(trace(kernel), a, b, c)
     assert list(a) == list(np.cumsum(np.arange(9))) and (c == b.T).all()
+
+
+@pytest.mark.parametrize(
+    ("base", "shape", "tile"),
+    [
+        ((2, 3, 4, 8), (24, 8), (7, 8)),
+        ((24, 8), (2, 3, 4, 8), (1, 3, 5, 8)),
+        ((6, 4), (24,), (16,)),
+        ((24,), (6, 4), (4, 4)),
+        ((4, 6), (6, 4), (4, 4)),
+        ((5, 1, 8), (5, 8), (3, 8)),
+        ((5, 8), (1, 5, 1, 8), (1, 3, 1, 8)),
+    ],
+)
+def test_views_of_tensors(base, shape, tile):
+    blocks = [-(-extent // size) for extent, size in zip(shape, tile, strict=True)]
+    count = int(np.prod(blocks))
+
+    @T.prim_func
+    def kernel(A: T.Tensor(base, "int32"), B: T.Tensor(base, "int32"), S: T.Tensor((4,), "int32")):
+        a, b = T.reshape(A, shape), T.Tensor(shape, "int32", B.data)
+        with T.Kernel(count) as bx:
+            s = T.alloc_shared(tile, "int32")
+            start = [bx // int(np.prod(blocks[d + 1 :])) % blocks[d] * tile[d] for d in range(len(tile))]
+            T.copy(a[tuple(start)], s)
+            T.copy(s, b[tuple(start)])
+            S[0] = a[tuple(0 for _ in shape)]
+
+    a = np.random.default_rng().integers(1, 99, base).astype(np.int32)
+    b, s = np.zeros(base, np.int32), np.zeros(4, np.int32)
+    interpret(trace(kernel), a, b, s)
+    assert (a == b).all() and s[0] == a.flat[0]
+
+
+def test_view_with_launch_time_extents():
+    B = T.dynamic("B")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((B, 3, 4), "int32"), R: T.Tensor((B, 3, 4), "int32")):
+        with T.Kernel(B) as bx:
+            rows, out = T.reshape(A, (B * 3, 4)), T.view(R, (B * 3, 4))
+            for i, j in T.Parallel(3, 5):
+                out[bx * 3 + i, j] = rows[bx * 3 + i, j] + 1
+
+    a = np.random.default_rng().integers(1, 99, (5, 3, 4)).astype(np.int32)
+    r = np.zeros_like(a)
+    interpret(trace(kernel), a, r)
+    assert (r == a + 1).all()
