@@ -33,18 +33,21 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 # LLVM_LINK_LLVM_DYLIB off afterwards does not change imported targets. Both properties that carry it are rewritten.
 set(LLVM_LINK_LLVM_DYLIB OFF)
 set(MLIR_LINK_MLIR_DYLIB OFF)
-add_library(TilemlirStaticLLVM INTERFACE)
-llvm_map_components_to_libnames(_llvm_static Core Support BitReader BitWriter AsmParser IRReader Passes Linker Target
-  TargetParser NVPTX X86 OrcJIT FrontendOpenMP FrontendOffloading SupportLSP TransformUtils)
-target_link_libraries(TilemlirStaticLLVM INTERFACE ${_llvm_static})
+# The target is imported so that exported targets may name it; the installed package defines its own
+# (TilemlirConfig.cmake.in), because an embedder decides how LLVM is linked.
+set(TILEMLIR_LLVM_COMPONENTS Core Support BitReader BitWriter AsmParser IRReader Passes Linker Target TargetParser NVPTX
+  ${LLVM_NATIVE_ARCH} OrcJIT FrontendOpenMP FrontendOffloading SupportLSP TransformUtils)
+add_library(TilemlirLLVM INTERFACE IMPORTED GLOBAL)
+llvm_map_components_to_libnames(_llvm_static ${TILEMLIR_LLVM_COMPONENTS})
+target_link_libraries(TilemlirLLVM INTERFACE ${_llvm_static})
 foreach(_target IN LISTS MLIR_EXPORTED_TARGETS)
   if(TARGET ${_target})
     foreach(_property INTERFACE_LINK_LIBRARIES MLIR_AGGREGATE_DEP_LIBS_IMPORTED)
       get_target_property(_old ${_target} ${_property})
       if(_old)
         set(_new ${_old})
-        list(TRANSFORM _new REPLACE "^LLVM$" "TilemlirStaticLLVM")
-        list(TRANSFORM _new REPLACE "^\\$<LINK_ONLY:LLVM>$" "$<LINK_ONLY:TilemlirStaticLLVM>")
+        list(TRANSFORM _new REPLACE "^LLVM$" "TilemlirLLVM")
+        list(TRANSFORM _new REPLACE "^\\$<LINK_ONLY:LLVM>$" "$<LINK_ONLY:TilemlirLLVM>")
         if(NOT "${_new}" STREQUAL "${_old}")
           set_target_properties(${_target} PROPERTIES ${_property} "${_new}")
         endif()

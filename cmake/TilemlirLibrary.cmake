@@ -28,7 +28,16 @@ function(tilemlir_use_pch target)
   endif()
 endfunction()
 
-# tilemlir_add_mlir_library(NAME [SOURCES globs...] [DEPENDS targets...] [LINK_LIBS targets...])
+# tilemlir_install_library(NAME): installs an archive with the component `dev` and exports its target.
+function(tilemlir_install_library name)
+  target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT TilemlirTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+    OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  add_dependencies(tilemlir-dev ${name})
+endfunction()
+
+# tilemlir_add_mlir_library(NAME [DEPENDS targets...] [LINK_LIBS targets...])
 # A static library of every .cpp file below the current directory, compiled like LLVM.
 function(tilemlir_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
@@ -38,6 +47,7 @@ function(tilemlir_add_mlir_library name)
   add_dependencies(${name} tilemlir-headers ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
   tilemlir_use_pch(${name})
+  tilemlir_install_library(${name})
 endfunction()
 
 # tilemlir_add_plain_library(NAME [LINK_LIBS targets...])
@@ -50,6 +60,7 @@ function(tilemlir_add_plain_library name)
   if(ARG_LINK_LIBS)
     target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
   endif()
+  tilemlir_install_library(${name})
 endfunction()
 
 # tilemlir_add_dialect(STEM NAME): tablegen for a dialect whose files in the current directory are called STEM*.td.
@@ -93,3 +104,5 @@ function(tilemlir_add_passes name)
 endfunction()
 
 add_custom_target(tilemlir-headers)
+# Everything that the component `dev` installs.
+add_custom_target(tilemlir-dev)

@@ -1,0 +1,27 @@
+"""The generated reference in docs/reference is up to date with the ODS descriptions."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+def test_reference_is_fresh(build_dir):
+    script = REPOSITORY / "docs" / "generate.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check", "--build-dir", build_dir], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_operation_type_and_attribute_is_described():
+    """An entry of the reference is more than its signature: the heading is followed by a summary in italics."""
+    reference = REPOSITORY / "docs" / "reference"
+    bare = []
+    for name in ("tile.md", "tile-gpu.md"):
+        lines = [line for line in (reference / name).read_text().splitlines() if line]
+        for heading, following in zip(lines, lines[1:], strict=False):
+            if heading.startswith("### `") and not following.startswith("_"):
+                bare.append(heading)
+    assert bare == []

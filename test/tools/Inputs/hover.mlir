@@ -1,0 +1,5 @@
+// A module that tile-lsp-server describes.
+module {
+  // HOVER
+  tile.sync_threads
+}

@@ -1,0 +1,5 @@
+// A module with an unknown operation.
+module {
+  // HOVER
+  "tile.nonsense"() : () -> ()
+}
