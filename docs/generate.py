@@ -75,7 +75,8 @@ def main() -> int:
             continue
         stale.append(name)
         if options.check:
-            difference = difflib.unified_diff(old.splitlines(), text.splitlines(), name, f"{name} (new)", lineterm="", n=1)
+            lines = old.splitlines(), text.splitlines()
+            difference = difflib.unified_diff(*lines, name, f"{name} (new)", lineterm="", n=1)
             print("\n".join(list(difference)[:40]))
         else:
             REFERENCE.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """The generated reference in docs/reference is up to date with the ODS descriptions."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def test_every_operation_type_and_attribute_is_described():
     bare = []
     for name in ("tile.md", "tile-gpu.md"):
         lines = [line for line in (reference / name).read_text().splitlines() if line]
-        for heading, following in zip(lines, lines[1:], strict=False):
+        for heading, following in itertools.pairwise(lines):
             if heading.startswith("### `") and not following.startswith("_"):
                 bare.append(heading)
     assert bare == []
