@@ -28,6 +28,14 @@ function(tilemlir_use_pch target)
   endif()
 endfunction()
 
+# Joins the files of a library in batches when TILEMLIR_UNITY_BATCH asks for it: every file that reuses a precompiled
+# header of MLIR first instantiates what that header left pending, which costs seconds each time.
+function(tilemlir_use_unity target)
+  if(TILEMLIR_UNITY_BATCH GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TILEMLIR_UNITY_BATCH})
+  endif()
+endfunction()
+
 # tilemlir_install_library(NAME): installs an archive with the component `dev` and exports its target.
 function(tilemlir_install_library name)
   target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -47,6 +55,7 @@ function(tilemlir_add_mlir_library name)
   add_dependencies(${name} tilemlir-headers ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
   tilemlir_use_pch(${name})
+  tilemlir_use_unity(${name})
   tilemlir_install_library(${name})
 endfunction()
 
