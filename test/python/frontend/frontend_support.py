@@ -16,7 +16,11 @@ def text_of(function: Any, *arguments: Any, **keywords: Any) -> str:
 
 def lines_of(function: Any, operation: str) -> list[str]:
     """The lines of a traced module that hold an operation."""
-    return [line.strip() for line in text_of(function).splitlines() if re.search(rf"(^|= |\s){re.escape(operation)}\b", line)]
+    return [
+        line.strip()
+        for line in text_of(function).splitlines()
+        if re.search(rf"(^|= |\s){re.escape(operation)}\b", line)
+    ]
 
 
 def operations(traced: TracedFunction) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-
 from tilemlir._mlir import ir
 
 _FLOATS = {
@@ -108,7 +107,19 @@ class Interpreter:
                 return values[1] if a else values[2]
             if name in ("cmpi", "cmpf"):
                 return self.compare(name, op.attributes["predicate"].value, a, b)
-            if name in ("extf", "truncf", "fptosi", "sitofp", "extsi", "trunci", "index_cast", "bitcast", "fptoui", "uitofp", "extui"):
+            if name in (
+                "extf",
+                "truncf",
+                "fptosi",
+                "sitofp",
+                "extsi",
+                "trunci",
+                "index_cast",
+                "bitcast",
+                "fptoui",
+                "uitofp",
+                "extui",
+            ):
                 if name == "bitcast":
                     return np.asarray(a).view(kind)[()]
                 if name in ("uitofp", "extui"):
@@ -119,16 +130,17 @@ class Interpreter:
             if name in ("divui", "remui", "shrui", "maxui", "minui", "ceildivui"):
                 x, y = int(_unsigned(a)), int(_unsigned(b))
                 result = {
-                    "divui": lambda: x // y, "remui": lambda: x % y, "shrui": lambda: x >> y, "maxui": lambda: max(x, y),
-                    "minui": lambda: min(x, y), "ceildivui": lambda: -(-x // y),
+                    "divui": lambda: x // y, "remui": lambda: x % y, "shrui": lambda: x >> y,
+                    "maxui": lambda: max(x, y), "minui": lambda: min(x, y), "ceildivui": lambda: -(-x // y),
                 }[name]()  # fmt: skip
                 return np.asarray(result, f"uint{8 * kind.itemsize}").view(kind)[()]
             functions = {
                 "addi": np.add, "subi": np.subtract, "muli": np.multiply, "andi": np.bitwise_and, "ori": np.bitwise_or,
                 "xori": np.bitwise_xor, "shli": np.left_shift, "shrsi": np.right_shift, "maxsi": np.maximum,
                 "minsi": np.minimum, "addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide,
-                "maxnumf": np.fmax, "minnumf": np.fmin, "remf": np.fmod, "negf": np.negative, "floordivsi": np.floor_divide,
-                "ceildivsi": lambda x, y: -((-x) // y), "divsi": lambda x, y: int(math.trunc(int(x) / int(y))),
+                "maxnumf": np.fmax, "minnumf": np.fmin, "remf": np.fmod, "negf": np.negative,
+                "floordivsi": np.floor_divide, "ceildivsi": lambda x, y: -((-x) // y),
+                "divsi": lambda x, y: math.trunc(int(x) / int(y)),
                 "remsi": lambda x, y: int(math.fmod(int(x), int(y))),
             }  # fmt: skip
             return kind.type(functions[name](*values))
@@ -141,7 +153,19 @@ class Interpreter:
             function = ["eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge"][predicate]
             if predicate >= 6:
                 a, b = _unsigned(a), _unsigned(b)
-        return np.bool_(getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}[function])(a, b))
+        return np.bool_(
+            getattr(
+                np,
+                {
+                    "eq": "equal",
+                    "ne": "not_equal",
+                    "lt": "less",
+                    "le": "less_equal",
+                    "gt": "greater",
+                    "ge": "greater_equal",
+                }[function],
+            )(a, b)
+        )
 
     def mathematics(self, op: Any, name: str) -> Any:
         values = [self.get(operand) for operand in op.operands]
@@ -282,7 +306,13 @@ class Interpreter:
         old = np.asarray(storage.array[place]).copy()
         kind = str(op.attributes["kind"]).split()[-1].rstrip(">")
         new = np.asarray(value).view(storage.array.dtype)
-        function = {"add": np.add, "max": np.maximum, "min": np.minimum, "or": np.bitwise_or, "exchange": lambda x, y: y}[kind]
+        function = {
+            "add": np.add,
+            "max": np.maximum,
+            "min": np.minimum,
+            "or": np.bitwise_or,
+            "exchange": lambda x, y: y,
+        }[kind]
         storage.array[place] = function(old, new)
         return old.view(value.dtype)[()]
 
@@ -300,7 +330,14 @@ class Interpreter:
         wide = source.astype(np.float64) if source.dtype.kind in "fV" else source
         if kind.startswith("abs"):
             wide, kind = np.abs(wide), kind[3:]
-        function = {"sum": np.add, "max": np.fmax, "min": np.fmin, "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor}[kind]
+        function = {
+            "sum": np.add,
+            "max": np.fmax,
+            "min": np.fmin,
+            "bitand": np.bitwise_and,
+            "bitor": np.bitwise_or,
+            "bitxor": np.bitwise_xor,
+        }[kind]
         result = function.reduce(wide, axis=dim).reshape(dest.shape)
         if "clear" not in op.attributes:
             result = function(result, dest.astype(result.dtype))
@@ -315,7 +352,9 @@ class Interpreter:
         assert self.get(op.operands[0]), op.attributes["message"].value
 
     def tile_print(self, op: Any) -> None:
-        self.printed.append(op.attributes["message"].value + " ".join(str(self.get(operand)) for operand in op.operands))
+        self.printed.append(
+            op.attributes["message"].value + " ".join(str(self.get(operand)) for operand in op.operands)
+        )
 
 
 def interpret(traced: Any, *arguments: Any) -> Interpreter:

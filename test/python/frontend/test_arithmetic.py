@@ -74,7 +74,11 @@ def test_python_numbers_adapt(number, other, expected):
 
 def test_signed_floor_division():
     assert body_of(lambda a, b: a // b, "int32", "int32", out="int32") == ["arith.floordivsi"]
-    assert body_of(lambda a, b: a % b, "int32", "int32", out="int32") == ["arith.floordivsi", "arith.muli", "arith.subi"]
+    assert body_of(lambda a, b: a % b, "int32", "int32", out="int32") == [
+        "arith.floordivsi",
+        "arith.muli",
+        "arith.subi",
+    ]
 
 
 def test_unsigned_division():
@@ -178,7 +182,9 @@ def test_math_functions():
     assert body_of(lambda a: T.popcount(a), "uint32", out="int32") == ["math.ctpop"]
 
 
-@pytest.mark.parametrize("name", "exp exp2 log log2 log10 log1p sqrt rsqrt floor ceil trunc round sin cos tan tanh erf".split())
+@pytest.mark.parametrize(
+    "name", "exp exp2 log log2 log10 log1p sqrt rsqrt floor ceil trunc round sin cos tan tanh erf".split()
+)
 def test_unary_functions_exist(name):
     assert body_of(lambda a: getattr(T, name)(a), "float32") == [f"math.{name}"]
 

@@ -90,7 +90,7 @@ def test_attention_program():
     assert region_of(shape, (64, 64), lambda A, bx, by, bz, k, n, I: A[bz, I[bz] + k * 64, by, 0]) == [1, 64, 1, 64]
     # every block size
     for block in (16, 32, 48, 128):
-        region = region_of(shape, (block, 64), lambda A, bx, by, bz, k, n, I: A[bz, bx * block, by, 0])
+        region = region_of(shape, (block, 64), lambda A, bx, by, bz, k, n, I, b=block: A[bz, bx * b, by, 0])
         assert region == [1, block, 1, 64]
 
 
@@ -111,7 +111,12 @@ def test_vectors():
 
 def test_slices():
     shape = (2, 1024, 8, 64)
-    assert region_of(shape, (64, 64), lambda A, bx, by, bz, k, n, I: A[bz, bx * 64 : (bx + 1) * 64, by, :]) == [1, 64, 1, 64]
+    assert region_of(shape, (64, 64), lambda A, bx, by, bz, k, n, I: A[bz, bx * 64 : (bx + 1) * 64, by, :]) == [
+        1,
+        64,
+        1,
+        64,
+    ]
     assert region_of(shape, (64, 64), lambda A, bx, by, bz, k, n, I: A[bz, n : n + 64, by, 0:64]) == [1, 64, 1, 64]
     assert region_of(shape, (8, 64), lambda A, bx, by, bz, k, n, I: A[bz, n]) == [1, 1, 8, 64]
     assert region_of(shape, (8, 64), lambda A, bx, by, bz, k, n, I: A[bz, n, ...]) == [1, 1, 8, 64]
@@ -209,7 +214,9 @@ def test_copy_options():
     def kernel(A: T.Tensor((64, 64), "float16")):
         with T.Kernel(1) as bx:
             s = T.alloc_shared((64, 64), "float16")
-            T.copy(A, s, coalesced_width=8, disable_tma=True, eviction_policy="evict_last", prefer_instruction="cp_async")
+            T.copy(
+                A, s, coalesced_width=8, disable_tma=True, eviction_policy="evict_last", prefer_instruction="cp_async"
+            )
 
     line = next(line for line in text_of(kernel).splitlines() if "tile.copy" in line)
     for part in ("coalesced_width = 8", "disable_tma", "evict_last", "cp_async"):

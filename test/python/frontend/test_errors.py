@@ -8,7 +8,6 @@ from pathlib import Path
 import faulty_kernels
 import pytest
 from frontend_support import error_of
-
 from tilemlir.frontend import CATALOGUE, FrontendError, SourceRange
 
 EXPECTED = {

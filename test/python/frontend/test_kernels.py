@@ -209,7 +209,8 @@ def test_annotate_layout():
             T.copy(A, first)
 
     text = text_of(kernel)
-    assert "tile.annotate_layout %first : <64x64xf16, shared>, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>" in text
+    widest = "#tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>"
+    assert f"tile.annotate_layout %first : <64x64xf16, shared>, {widest}" in text
     assert "panel = 32, swizzle = 64" in text
     assert "panel = 8, swizzle = 0" in text
 
@@ -255,7 +256,9 @@ def test_persistent():
 
 
 def test_empty_module_attributes():
-    traced = trace(matmul(128, 128, 128), target="sm_80", options={"fast_math": True, "alignment": 8, "ptxas_options": ["-v"]})
+    traced = trace(
+        matmul(128, 128, 128), target="sm_80", options={"fast_math": True, "alignment": 8, "ptxas_options": ["-v"]}
+    )
     text = str(traced.module)
     assert 'tile.target = #tile.target<"sm_80">' in text
     assert 'tile.options = #tile.options<{alignment = 8 : i64, fast_math = true, ptxas_options = ["-v"]}>' in text

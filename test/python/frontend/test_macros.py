@@ -139,9 +139,7 @@ def test_notebook_cells(tmp_path):
 
 def test_prompt_without_source():
     scope: dict = {"T": T}
-    exec(
-        compile('@T.prim_func\ndef kernel(A: T.Tensor((8,), "float32")):\n  pass\n', "<stdin>", "exec"), scope
-    )
+    exec(compile('@T.prim_func\ndef kernel(A: T.Tensor((8,), "float32")):\n  pass\n', "<stdin>", "exec"), scope)
     error = error_of(scope["kernel"])
     assert error.code == "source"
     assert error.message == "the source text of kernel is not available"
@@ -160,7 +158,7 @@ def test_postponed_annotations():
         return kernel
 
     text = text_of(factory(16, "float16"))
-    assert "memref<16xf16>" in text and text.count('scalar>') == 2
+    assert "memref<16xf16>" in text and text.count("scalar>") == 2
 
 
 def test_default_arguments_are_compile_time_values():
@@ -186,7 +184,7 @@ def test_decorators_and_odd_layouts_of_source():
 at the margin."""
             A[0] = (B[0] +
     B[1])
-# a comment at the margin
+    # a comment at the margin
             A[1] = 2.0
     # fmt: on
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from interpreter import interpret
-
 import tilemlir.language as T
+from interpreter import interpret
 from tilemlir.frontend import trace
 
 
@@ -102,7 +101,7 @@ def control_flow(values, limit, write):
             continue
         if total > limit and i % 3 == 1:
             break
-        if x % 2 == 0 and not x == 4 or x in (3, 9):
+        if (x % 2 == 0 and not x == 4) or x in (3, 9):
             total += x
         elif 5 <= x < 8:
             total -= 1
@@ -142,7 +141,7 @@ def test_control_flow_means_what_python_means():
                     continue
                 if total > limit and i % 3 == 1:
                     break
-                if x % 2 == 0 and not x == 4 or x in (3, 9):
+                if (x % 2 == 0 and not x == 4) or x in (3, 9):
                     total += x
                 elif 5 <= x < 8:
                     total -= 1
@@ -269,7 +268,12 @@ def test_integer_operators(dtype, sign):
 
 def test_large_unsigned_values():
     @T.prim_func
-    def kernel(A: T.Tensor((4,), "uint32"), B: T.Tensor((4,), "uint8"), R: T.Tensor((12,), "uint32"), F: T.Tensor((2,), "float64")):
+    def kernel(
+        A: T.Tensor((4,), "uint32"),
+        B: T.Tensor((4,), "uint8"),
+        R: T.Tensor((12,), "uint32"),
+        F: T.Tensor((2,), "float64"),
+    ):
         with T.Kernel(1) as bx:
             a = A[0]
             R[0] = a // 3

@@ -8,9 +8,8 @@ import textwrap
 
 import numpy as np
 import pytest
-from interpreter import interpret
-
 import tilemlir.language as T
+from interpreter import interpret
 from tilemlir.frontend import trace
 
 NAMES = ["x", "y", "z"]

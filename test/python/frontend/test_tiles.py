@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontend_support import error_of, lines_of, operations, text_of
-
 import tilemlir.language as T
+from frontend_support import error_of, lines_of, operations, text_of
 from tilemlir.frontend import trace
 
 

@@ -7,7 +7,6 @@ import math
 
 import numpy
 import pytest
-
 import tilemlir.language as T
 from tilemlir.language import dtypes, unavailable
 from tilemlir.layout import make_full_bank_swizzled_layout, make_linear_layout, make_swizzled_layout
@@ -72,7 +71,7 @@ def test_kernel_functions_cannot_be_called():
     with pytest.raises(T.OutsideKernelError, match=r"compile it with tilemlir\.compile\(kernel, out_idx=\.\.\.\)"):
         kernel()
     assert kernel.name == "kernel" and repr(kernel).startswith("<T.prim_func ")
-    with pytest.raises(TypeError, match="@T.prim_func decorates a function"):
+    with pytest.raises(TypeError, match=r"@T\.prim_func decorates a function"):
         T.prim_func(3)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy
 import pytest
-
 import tilemlir.language as T
 from tilemlir.layout import SharedLayout, byte_offsets, fit, make_linear_layout, make_swizzled_layout
 
