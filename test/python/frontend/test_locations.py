@@ -11,17 +11,16 @@ import tilemlir.language as T
 from tilemlir.frontend import range_of_location, trace
 
 
+# fmt: off
 @T.prim_func
 def kernel(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16")):
     with T.Kernel(1, threads=64) as bx:
         tile = T.alloc_shared((64, 64), "float16")
-        总和 = 0
-        T.copy(
-            A[0, 0],
-            tile,
-        )
+        总和 = 0; T.copy(A[0, 0],  # noqa: E702
+                        tile)
         for i, j in T.Parallel(64, 64):
             B[i, j] = tile[i, j] * 2.0 + i
+# fmt: on
 
 
 def places() -> dict[str, Any]:
