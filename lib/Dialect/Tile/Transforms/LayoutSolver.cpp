@@ -75,9 +75,35 @@ void LayoutSolver::setLayout(AllocOp alloc, const FragmentLayout &layout,
   fragments[alloc] = Entry{layout, reason.str()};
 }
 
+/// Do iterations have an effect or a result that must not be repeated in every
+/// replica? (Stores are left to the primary replica by lowering.)
+static bool mustRunOnce(ParallelOp loop) {
+  WalkResult result = loop.walk([](Operation *op) {
+    auto atomic = dyn_cast<AtomicOp>(op);
+    bool once = isa<PrintOp>(op) || (atomic && atomic.getResult() &&
+                                     !atomic.getResult().use_empty());
+    return once ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// The same layout with replicas left idle: their digits reach only padding.
+static layout::FragmentLayout
+withoutReplicas(const layout::FragmentLayout &layout) {
+  std::vector<layout::Mode> threadModes = layout.threadModes();
+  for (layout::Mode &mode : threadModes)
+    if (mode.isReplica() && layout.rank() > 0)
+      mode = layout::Mode{mode.extent, 0, layout.shape()[0]};
+  layout::Result<layout::FragmentLayout> result =
+      layout::FragmentLayout::create(layout.shape(), std::move(threadModes),
+                                     layout.registerModes());
+  return result ? *result : layout;
+}
+
 void LayoutSolver::setLayout(ParallelOp loop, const FragmentLayout &layout,
                              StringRef reason) {
-  loops[loop] = Entry{layout, reason.str()};
+  loops[loop] = Entry{mustRunOnce(loop) ? withoutReplicas(layout) : layout,
+                      reason.str()};
 }
 
 layout::Result<layout::FragmentLayout>

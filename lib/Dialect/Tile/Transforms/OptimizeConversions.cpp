@@ -280,8 +280,10 @@ static LogicalResult chooseForm(ConvertOp op) {
   case layout::ConversionKind::InWarpShuffle:
     op.setChoiceAttr(ChoiceAttr::get(
         context, Path::Shuffle,
-        llvm::formatv("{0} shuffles inside each warp: {1}",
-                      conversion->numShuffles(), conversion->reason)
+        llvm::formatv("{0} shuffle{1} inside each warp: {2}",
+                      conversion->numShuffles(),
+                      conversion->numShuffles() == 1 ? "" : "s",
+                      conversion->reason)
             .str(),
         {}));
     return success();

@@ -492,3 +492,30 @@ func.func @shifted(%n: i32, %V: memref<?xf32>) {
   return
 }
 }
+
+// -----
+
+// The result of an atomic exists in the thread that performed it: no replicas run the loop, and what it wrote to a
+// replicated fragment is sent to all holders.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @atomic_result
+// CHECK: %old = tile.alloc "old" : <4xi32, fragment, #tile.fragment_layout<[4], threads = [(32, -1, 0)], registers = [(4, 0, 1)]>>
+// CHECK: tile.parallel [4] attributes {{.*}} layout = #tile.fragment_layout<[4], threads = [(32, 0, 4)], registers = [(4, 0, 1)]>
+// CHECK: tile.store %{{.*}}, %old.converted[
+// CHECK: tile.convert %old.converted, %old :
+func.func @atomic_result(%n: i32, %V: memref<?xi32>) {
+  tile.kernel "k" grid(%n) threads(32) {
+  ^bb0(%bx: i32):
+    %c1 = arith.constant 1 : i32
+    %old = tile.alloc "old" : !tile.buffer<4xi32, fragment>
+    tile.parallel [4] {
+    ^bb0(%i: i32):
+      %v = tile.atomic add %c1, %V[%i] : i32, memref<?xi32> -> i32
+      tile.store %v, %old[%i] : i32, !tile.buffer<4xi32, fragment>
+    }
+    %second = tile.load %old[%c1] : !tile.buffer<4xi32, fragment> -> i32
+    tile.store %second, %V[%bx] : i32, memref<?xi32>
+  }
+  return
+}
+}
