@@ -2,6 +2,7 @@
 #ifndef TILEMLIR_CONVERSION_PASSES_H
 #define TILEMLIR_CONVERSION_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tilemlir {

@@ -13,6 +13,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -440,4 +441,32 @@ FailureOr<LaunchPlanAttr> mlir::tile::buildLaunchPlan(func::FuncOp function) {
       ArrayAttr::get(context, builder.workspaces),
       ArrayAttr::get(context, builder.launches), ArrayAttr::get(context, {}),
       ArrayAttr::get(context, builder.guards));
+}
+
+StringRef mlir::tile::getDataTypeName(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return "bool";
+    case 8:
+      return isUnsigned ? "u8" : "i8";
+    case 16:
+      return isUnsigned ? "u16" : "i16";
+    case 32:
+      return isUnsigned ? "u32" : "i32";
+    case 64:
+      return isUnsigned ? "u64" : "i64";
+    default:
+      return "";
+    }
+  }
+  return llvm::TypeSwitch<Type, StringRef>(type)
+      .Case([](Float16Type) { return "f16"; })
+      .Case([](BFloat16Type) { return "bf16"; })
+      .Case([](Float32Type) { return "f32"; })
+      .Case([](Float64Type) { return "f64"; })
+      .Case([](Float8E4M3FNType) { return "f8e4m3fn"; })
+      .Case([](Float8E5M2Type) { return "f8e5m2"; })
+      .Default([](Type) { return ""; });
 }

@@ -68,6 +68,10 @@ struct KernelSignature {
 /// with a number appended when the module has an earlier kernel of that name.
 std::string getEntryName(KernelOp kernel);
 
+/// Name of an element type in launch plans ("f16", "u8", "bool"); empty when it
+/// has none.
+StringRef getDataTypeName(Type type);
+
 /// How the kernels of a function use the tensor arguments.
 Access getAccess(BlockArgument argument);
 

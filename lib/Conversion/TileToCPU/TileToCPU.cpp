@@ -1,0 +1,93 @@
+//===- TileToCPU.cpp - tile kernels as functions of the host ----*- C++ -*-===//
+//
+// The pass `tile-to-cpu`: the launch plan from the host half, two functions per
+// kernel (KernelEmitter), and nothing left of the `tile` dialect but attributes.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelEmitter.h"
+
+#include "tilemlir/Conversion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilemlir {
+#define GEN_PASS_DEF_TILETOCPU
+#include "tilemlir/Conversion/Passes.h.inc"
+} // namespace tilemlir
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// Computations of the host half that no launch plan can hold, such as float
+/// arithmetic on scalar arguments, move into the kernels that use them.
+void sinkHostValues(KernelOp kernel) {
+  Block *body = kernel.getBodyBlock();
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    kernel.walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        Operation *def = operand.get().getDefiningOp();
+        if (!def || kernel->isProperAncestor(def) ||
+            operand.get().getType().isIntOrIndex() || !isPure(def) ||
+            def->getNumRegions() != 0 || op == kernel)
+          continue;
+        OpBuilder builder(body, body->begin());
+        Value copy = builder.clone(*def)->getResult(
+            cast<OpResult>(operand.get()).getResultNumber());
+        operand.get().replaceUsesWithIf(copy, [&](OpOperand &use) {
+          return kernel->isProperAncestor(use.getOwner());
+        });
+        changed = true;
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+  }
+}
+
+struct TileToCPU : public tilemlir::impl::TileToCPUBase<TileToCPU> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    TargetAttr target = getTarget(module);
+    if (target && !target.isCPU()) {
+      // The same module may be run on the CPU to check the passes before it.
+      module->setAttr("tile.target", TargetAttr::get(&getContext(), "cpu", 0));
+    }
+    SmallVector<func::FuncOp> functions;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.getOps<KernelOp>().empty())
+        functions.push_back(function);
+    if (functions.empty())
+      return;
+    if (functions.size() > 1) {
+      functions[1].emitError("a module has one function with kernels; another "
+                             "one is '")
+          << functions[0].getName() << "'";
+      return signalPassFailure();
+    }
+    func::FuncOp function = functions.front();
+    for (KernelOp kernel : function.getOps<KernelOp>())
+      sinkHostValues(kernel);
+    FailureOr<LaunchPlanAttr> plan = buildLaunchPlan(function);
+    if (failed(plan))
+      return signalPassFailure();
+    module->setAttr("tile.launch_plan", *plan);
+
+    OpBuilder builder(&getContext());
+    for (KernelOp kernel : function.getOps<KernelOp>()) {
+      builder.setInsertionPoint(function);
+      tilemlir::cpu::KernelEmitter emitter(
+          kernel, builder, std::max<int64_t>(vectorBits / 32, 1));
+      if (failed(emitter.emit()))
+        return signalPassFailure();
+    }
+    function.erase();
+  }
+};
+
+} // namespace
