@@ -1,4 +1,4 @@
 // Registration of the pass pipelines.
 #include "tilemlir/Pipelines/Pipelines.h"
 
-void tilemlir::registerTilePipelines() {}
+void tilemlir::registerTilePipelines() { registerCPUPipeline(); }

@@ -8,40 +8,11 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::tile;
 namespace json = llvm::json;
-
-llvm::StringRef tilemlir::getDataTypeName(Type type) {
-  if (auto integer = dyn_cast<IntegerType>(type)) {
-    bool isUnsigned = integer.isUnsigned();
-    switch (integer.getWidth()) {
-    case 1:
-      return "bool";
-    case 8:
-      return isUnsigned ? "u8" : "i8";
-    case 16:
-      return isUnsigned ? "u16" : "i16";
-    case 32:
-      return isUnsigned ? "u32" : "i32";
-    case 64:
-      return isUnsigned ? "u64" : "i64";
-    default:
-      return "";
-    }
-  }
-  return llvm::TypeSwitch<Type, llvm::StringRef>(type)
-      .Case([](Float16Type) { return "f16"; })
-      .Case([](BFloat16Type) { return "bf16"; })
-      .Case([](Float32Type) { return "f32"; })
-      .Case([](Float64Type) { return "f64"; })
-      .Case([](Float8E4M3FNType) { return "f8e4m3fn"; })
-      .Case([](Float8E5M2Type) { return "f8e5m2"; })
-      .Default([](Type) { return ""; });
-}
 
 namespace {
 
@@ -94,7 +65,7 @@ struct PlanPrinter {
   }
 
   json::Value dataType(Type type) {
-    StringRef name = tilemlir::getDataTypeName(type);
+    StringRef name = getDataTypeName(type);
     failed |= name.empty();
     return name;
   }

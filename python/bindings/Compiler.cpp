@@ -1,4 +1,6 @@
 // The Python module `_tilemlir`: registers the tile dialects, passes and pipelines.
+#include "CompilerBindings.h"
+
 #include "tilemlir-c/Registration.h"
 
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -23,4 +25,5 @@ NB_MODULE(_tilemlir, m) {
       "Registers all passes and pipelines. May be called repeatedly.");
   m.def("version", [] { return tilemlirGetVersion(); },
         "The version of the compiler library.");
+  tilemlir::bindings::bindCPU(m);
 }

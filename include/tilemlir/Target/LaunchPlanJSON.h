@@ -8,10 +8,6 @@
 
 namespace tilemlir {
 
-/// Name of an element type in launch plans ("f16", "u8", "bool"); empty when it
-/// has none.
-llvm::StringRef getDataTypeName(mlir::Type type);
-
 /// Writes a plan as JSON (version 1).
 mlir::LogicalResult printLaunchPlan(mlir::tile::LaunchPlanAttr plan,
                                     llvm::raw_ostream &os);
