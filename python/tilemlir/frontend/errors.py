@@ -26,6 +26,7 @@ CATALOGUE: dict[str, str] = {
     "kernel": "a kernel operation in the wrong place",
     "layout": "a layout that does not fit its buffer",
     "not-available": "a known feature that this version does not have",
+    "parallel-conflict": "iterations of T.Parallel that write the same element",
     "output": "outputs that are not returned, or returned values that are not outputs",
     "rank": "a wrong number of indices",
     "rebinding": "a name that changes its kind under run-time control flow",

@@ -333,8 +333,10 @@ class Loops(Statements):
             for axis, extent in enumerate(extents)
         )
         self.parallel, self.parallel_line = operation.operation, getattr(self.node, "lineno", 0)
+        self.parallel_indices, self.parallel_extents = indices, extents
         try:
             with self.region(block):
+                self.parallel_depth = self.region_depth
                 body(indices)
         finally:
             self.parallel = None
@@ -357,6 +359,8 @@ class Loops(Statements):
         self._hide_parallel_names(node)
         width = loop.options.get("coalesced_width")
         context = self._loop_context(node, "T.Parallel", allows_break=False)
+        targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        self.parallel_names = tuple(ast.unparse(target) for target in targets)
         self._parallel(
             extents, width,
             lambda indices: self.traced_body(node, context, lambda: self._bind_targets(node, indices, "T.Parallel")),

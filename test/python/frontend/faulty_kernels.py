@@ -381,5 +381,12 @@ def iterate(A: T.Tensor((64, 64), "float16"), n: T.int32):
 
 
 @T.prim_func
+def conflict(A: T.Tensor((64, 64), "float32"), R: T.Tensor((64,), "float32")):
+    with T.Kernel(1) as bx:
+        for i, j in T.Parallel(64, 64):
+            R[i] += A[i, j]
+
+
+@T.prim_func
 def no_kernel(A: T.Tensor((64, 64), "float16"), n: T.int32):
     pass

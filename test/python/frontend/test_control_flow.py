@@ -362,3 +362,21 @@ def test_helper_functions_of_plain_python():
             A[0] = blend(A[1], A[2])
 
     assert operations(trace(kernel))[-4:] == ["arith.maxnumf", "arith.addf", "tile.store", "func.return"]
+
+
+def test_stores_that_iterations_may_share():
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 64), "float32"), R: T.Tensor((64,), "float32"), I: T.Tensor((64,), "int32")):
+        with T.Kernel(4) as bx:
+            scale = A[bx, 0]
+            for i, j in T.Parallel(64, 64):
+                R[bx] = 1.0  # every iteration writes the same value
+                R[bx] = scale
+                R[I[j]] = A[i, j]  # may be a permutation
+                if i == 0:
+                    R[j] = A[i, j]
+                A[i, j % 64] = R[i]
+            for i, j in T.Parallel(64, 1):
+                R[i] = A[i, j]
+
+    assert operations(trace(kernel)).count("tile.store") == 6

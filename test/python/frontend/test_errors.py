@@ -360,6 +360,14 @@ FILE:N: error: this can be iterated only by the kernel, not while tracing [compi
   found: A
   allowed: lists, tuples, dictionaries, range with constant bounds
 """,
+    "conflict": """
+FILE:N: error: all iterations of j write the same element of R, in no order [parallel-conflict]
+ N |             R[i] += A[i, j]
+   |             ^^^^^^^^^^^^^^^
+  found: a store without j in its place, in the T.Parallel loop of line N
+  allowed: one element per iteration
+  fix: combine values with T.reduce_sum, T.atomic_add or a T.serial loop
+""",
     "no_kernel": """
 FILE:N: error: no_kernel has no kernel [kernel]
  N | def no_kernel(A: T.Tensor((64, 64), "float16"), n: T.int32):

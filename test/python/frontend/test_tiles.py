@@ -101,7 +101,7 @@ def test_scalar_atomics():
             for i in T.Parallel(64):
                 T.atomic_add(A[i], 42)
                 old = T.atomic_add(A[i // 2], 1.5, return_prev=True)
-                A[0] = old
+                A[i] = old
                 T.atomic_max(B[i], 3, memory_order="release")
                 T.atomic_or(s[i % 8], 1)
             T.atomic_store(B[0], T.atomic_load(B[1]))
