@@ -245,6 +245,18 @@ bool LaunchProgram::overlaps(const Call &call, int32_t left,
          leftLow < rightHigh && rightLow < leftHigh;
 }
 
+/// Code may take the rows of a contiguous tensor as aligned like its base. The
+/// compiler has checked a constant row length; a dynamic one is known only now.
+bool LaunchProgram::hasAlignedRows(const Call &call, const Guard &guard) const {
+  const Argument &argument = launchPlan.arguments[guard.argument];
+  int32_t rank = ranks[guard.argument];
+  if (rank < 2 || argument.strided ||
+      argument.shape.back().kind == ExpressionTree::Kind::Constant)
+    return true;
+  int64_t elements = dims(call, guard.argument)[rank - 1];
+  return elements * byteWidth(argument.dtype) % guard.bytes == 0;
+}
+
 uint64_t LaunchProgram::violatedGuards(const Call &call) const {
   uint64_t violated = 0;
   for (size_t i = 0; i < launchPlan.guards.size(); ++i) {
@@ -253,9 +265,10 @@ uint64_t LaunchProgram::violatedGuards(const Call &call) const {
     switch (guard.kind) {
     case GuardKind::Aligned:
       holds = !call.present[guard.argument] ||
-              reinterpret_cast<uintptr_t>(call.pointers[guard.argument]) %
-                      static_cast<uintptr_t>(guard.bytes) ==
-                  0;
+              (reinterpret_cast<uintptr_t>(call.pointers[guard.argument]) %
+                       static_cast<uintptr_t>(guard.bytes) ==
+                   0 &&
+               hasAlignedRows(call, guard));
       break;
     case GuardKind::NoAlias:
       for (int32_t written : guard.written) {

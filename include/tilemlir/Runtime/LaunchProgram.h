@@ -112,6 +112,8 @@ public:
                             int64_t value) const;
 
 private:
+  bool hasAlignedRows(const Call &call, const Guard &guard) const;
+
   struct SizeCheck {
     int32_t argument, axis, slot;
     bool isStride;

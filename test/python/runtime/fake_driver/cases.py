@@ -429,3 +429,22 @@ def test_misaligned_tensors_ask_for_a_variant() -> None:
         kernel(tensor)
         assert any(line.startswith(f"launch {name} ") for line in log())
     assert asked == [(0,)]
+
+
+def test_unaligned_dynamic_rows_ask_for_a_variant() -> None:
+    """Rows of 4-byte elements: 16-byte accesses need a multiple of 4, which only the launch can tell."""
+    asked = []
+    arguments = [argument("a", [["symbol", 0], ["symbol", 1]]), argument("b", [["symbol", 0], 5])]
+    symbols = [{"name": "m", "source": ["dim", 0, 0]}, {"name": "n", "source": ["dim", 0, 1]}]
+
+    def variants(guards: tuple[int, ...]) -> LoadedKernel:
+        asked.append(guards)
+        return LoadedKernel(plan([launch("general")], arguments, symbols=symbols), {"general": b"x"})
+
+    guards = [{"kind": "aligned", "argument": number, "bytes": 16} for number in (0, 1)]
+    kernel = LoadedKernel(plan([launch("fast")], arguments, symbols=symbols, guards=guards), {"fast": b"x"}, variants)
+    # The constant row length of b was the compiler's business.
+    for columns, name in ((8, "fast"), (6, "general"), (4, "fast"), (1, "general")):
+        kernel(zeros(3, columns), zeros(3, 5))
+        assert any(line.startswith(f"launch {name} ") for line in log()), columns
+    assert asked == [(0,)]
