@@ -277,6 +277,14 @@ class Tiles(Transfers):
 
         self.require_kernel("T.annotate_layout")
         for buffer, layout in layouts.items():
+            if isinstance(buffer, Tensor):
+                self.fail(
+                    "layout",
+                    "a tensor in global memory keeps the layout that it is passed with",
+                    found=buffer.describe(),
+                    allowed="buffers of the kernel",
+                    fix="write to a permuted shape, or use T.StridedTensor",
+                )
             if not isinstance(buffer, Buffer):
                 self.fail(
                     "layout", "T.annotate_layout maps buffers to layouts", found=self.describe(buffer),
