@@ -18,6 +18,10 @@ extern "C" {
 TILEMLIR_CAPI_EXPORTED MlirLogicalResult tilemlirLaunchPlanToJSON(
     MlirModule module, MlirStringCallback callback, void *userData);
 
+/// What the compiler decided about a module (`tile.report`) as a JSON array.
+TILEMLIR_CAPI_EXPORTED MlirLogicalResult tilemlirReportToJSON(
+    MlirModule module, MlirStringCallback callback, void *userData);
+
 /// LLVM IR of a module in the LLVM dialect, as text.
 TILEMLIR_CAPI_EXPORTED MlirLogicalResult tilemlirTranslateToLLVMIR(
     MlirModule module, MlirStringCallback callback, void *userData);
@@ -52,6 +56,12 @@ TILEMLIR_CAPI_EXPORTED TilemlirCPUImage tilemlirCPUImageLoad(
 TILEMLIR_CAPI_EXPORTED uint64_t
 tilemlirCPUImageLookup(TilemlirCPUImage image, MlirStringRef name,
                        MlirStringCallback onError, void *userData);
+
+/// Calls `callback` with the name and address of every function of the object.
+TILEMLIR_CAPI_EXPORTED void tilemlirCPUImageForEachEntry(
+    TilemlirCPUImage image,
+    void (*callback)(MlirStringRef name, uint64_t address, void *userData),
+    void *userData);
 
 TILEMLIR_CAPI_EXPORTED void tilemlirCPUImageDestroy(TilemlirCPUImage image);
 

@@ -3,6 +3,7 @@
 
 #include "tilemlir/Target/CPUCodeGen.h"
 #include "tilemlir/Target/LaunchPlanJSON.h"
+#include "tilemlir/Target/ReportJSON.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -21,6 +22,13 @@ MlirLogicalResult tilemlirLaunchPlanToJSON(MlirModule module,
                                            void *userData) {
   mlir::detail::CallbackOstream stream(callback, userData);
   return wrap(tilemlir::translateToLaunchPlan(unwrap(module), stream));
+}
+
+MlirLogicalResult tilemlirReportToJSON(MlirModule module,
+                                       MlirStringCallback callback,
+                                       void *userData) {
+  mlir::detail::CallbackOstream stream(callback, userData);
+  return wrap(tilemlir::translateToReport(unwrap(module), stream));
 }
 
 MlirLogicalResult tilemlirTranslateToLLVMIR(MlirModule module,
@@ -90,6 +98,15 @@ uint64_t tilemlirCPUImageLookup(TilemlirCPUImage image, MlirStringRef name,
     return 0;
   }
   return *address;
+}
+
+void tilemlirCPUImageForEachEntry(TilemlirCPUImage image,
+                                  void (*callback)(MlirStringRef, uint64_t,
+                                                   void *),
+                                  void *userData) {
+  for (const tilemlir::CPUImage::Symbol &entry :
+       static_cast<tilemlir::CPUImage *>(image.ptr)->getEntries())
+    callback(wrap(llvm::StringRef(entry.first)), entry.second, userData);
 }
 
 void tilemlirCPUImageDestroy(TilemlirCPUImage image) {

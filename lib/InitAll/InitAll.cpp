@@ -10,6 +10,7 @@
 #include "tilemlir/Dialect/TileGPU/Transforms/Passes.h"
 #include "tilemlir/Pipelines/Pipelines.h"
 #include "tilemlir/Target/LaunchPlanJSON.h"
+#include "tilemlir/Target/ReportJSON.h"
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -41,5 +42,6 @@ void tilemlir::registerAllTranslations() {
   static std::once_flag once;
   std::call_once(once, [] {
     registerToLaunchPlanTranslation(registerAllDialects);
+    registerToReportTranslation(registerAllDialects);
   });
 }

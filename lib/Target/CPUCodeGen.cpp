@@ -128,8 +128,10 @@ FailureOr<std::string> tilemlir::compileToObject(ModuleOp module) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-llvm::Expected<std::vector<std::string>>
-tilemlir::getUndefinedSymbols(llvm::StringRef object) {
+/// Names of the symbols of an object for which `accept` holds.
+static llvm::Expected<std::vector<std::string>> getSymbols(
+    llvm::StringRef object,
+    llvm::function_ref<bool(uint32_t, llvm::object::SymbolRef::Type)> accept) {
   auto file = llvm::object::ObjectFile::createObjectFile(
       llvm::MemoryBufferRef(object, "kernel"));
   if (!file)
@@ -139,13 +141,31 @@ tilemlir::getUndefinedSymbols(llvm::StringRef object) {
     auto flags = symbol.getFlags();
     if (!flags)
       return flags.takeError();
-    if (!(*flags & llvm::object::SymbolRef::SF_Undefined))
-      continue;
+    auto type = symbol.getType();
+    if (!type)
+      return type.takeError();
     auto name = symbol.getName();
     if (!name)
       return name.takeError();
-    if (!name->empty())
+    if (!name->empty() && accept(*flags, *type))
       names.push_back(name->str());
   }
   return names;
+}
+
+llvm::Expected<std::vector<std::string>>
+tilemlir::getUndefinedSymbols(llvm::StringRef object) {
+  return getSymbols(object, [](uint32_t flags, auto) {
+    return flags & llvm::object::SymbolRef::SF_Undefined;
+  });
+}
+
+llvm::Expected<std::vector<std::string>>
+tilemlir::getDefinedFunctions(llvm::StringRef object) {
+  return getSymbols(object, [](uint32_t flags,
+                               llvm::object::SymbolRef::Type type) {
+    return (flags & llvm::object::SymbolRef::SF_Global) &&
+           !(flags & llvm::object::SymbolRef::SF_Undefined) &&
+           type == llvm::object::SymbolRef::ST_Function;
+  });
 }

@@ -98,7 +98,17 @@ tilemlir::CPUImage::load(llvm::StringRef object,
     return std::move(error);
   auto state = std::make_unique<State>();
   state->jit = std::move(*jit);
-  return std::unique_ptr<CPUImage>(new CPUImage(std::move(state)));
+  std::unique_ptr<CPUImage> image(new CPUImage(std::move(state)));
+  auto names = getDefinedFunctions(object);
+  if (!names)
+    return names.takeError();
+  for (const std::string &name : *names) {
+    auto address = image->lookup(name);
+    if (!address)
+      return address.takeError();
+    image->entries.push_back({name, *address});
+  }
+  return std::move(image);
 }
 
 llvm::Expected<uint64_t> tilemlir::CPUImage::lookup(llvm::StringRef name) {

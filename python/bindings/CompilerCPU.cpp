@@ -85,6 +85,18 @@ public:
     return address;
   }
 
+  std::map<std::string, uint64_t> entries() {
+    std::map<std::string, uint64_t> result;
+    tilemlirCPUImageForEachEntry(
+        image,
+        [](MlirStringRef name, uint64_t address, void *map) {
+          (*static_cast<std::map<std::string, uint64_t> *>(
+              map))[std::string(name.data, name.length)] = address;
+        },
+        &result);
+    return result;
+  }
+
 private:
   TilemlirCPUImage image = {nullptr};
 };
@@ -99,6 +111,13 @@ void tilemlir::bindings::bindCPU(nb::module_ &m) {
       },
       nb::arg("module"),
       "The launch plan of a module as JSON text (version 1).");
+  m.def(
+      "report",
+      [](MlirModule module) {
+        return collect(module, tilemlirReportToJSON, "no report");
+      },
+      nb::arg("module"),
+      "What the compiler decided about a module, as a JSON array.");
   m.def(
       "translate_to_llvm_ir",
       [](MlirModule module) {
@@ -150,5 +169,14 @@ void tilemlir::bindings::bindCPU(nb::module_ &m) {
            nb::arg("object"),
            nb::arg("symbols") = std::map<std::string, uint64_t>())
       .def("entry", &Image::entry, nb::arg("name"),
-           "Address of a kernel's entry point. KeyError when there is none.");
+           "Address of a kernel's entry point. KeyError when there is none.")
+      .def_prop_ro("entries", &Image::entries,
+                   "Addresses of all entry points by name.");
+  m.def(
+      "load_cpu",
+      [](nb::bytes object, const std::map<std::string, uint64_t> &symbols) {
+        return new Image(object, symbols);
+      },
+      nb::arg("object"), nb::arg("symbols"), nb::rv_policy::take_ownership,
+      "Loads object code into the process: CpuImage(object, symbols).");
 }

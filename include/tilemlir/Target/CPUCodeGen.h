@@ -34,6 +34,10 @@ mlir::FailureOr<std::string> compileToObject(mlir::ModuleOp module);
 llvm::Expected<std::vector<std::string>>
 getUndefinedSymbols(llvm::StringRef object);
 
+/// Names of the functions that an object offers.
+llvm::Expected<std::vector<std::string>>
+getDefinedFunctions(llvm::StringRef object);
+
 /// Object code linked into this process; the code lives as long as the image.
 class CPUImage {
 public:
@@ -46,11 +50,14 @@ public:
 
   /// Address of a function of the object.
   llvm::Expected<uint64_t> lookup(llvm::StringRef name);
+  /// All functions of the object with their addresses.
+  const std::vector<Symbol> &getEntries() const { return entries; }
 
 private:
   struct State;
   explicit CPUImage(std::unique_ptr<State> state);
   std::unique_ptr<State> state;
+  std::vector<Symbol> entries;
 };
 
 } // namespace tilemlir

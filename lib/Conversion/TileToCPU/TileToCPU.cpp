@@ -48,6 +48,47 @@ void sinkHostValues(KernelOp kernel) {
   }
 }
 
+/// What `explain()` shows of a kernel on the CPU.
+void report(KernelOp kernel, SmallVectorImpl<Attribute> &entries) {
+  Builder builder(kernel.getContext());
+  auto add = [&](Operation *op, StringRef path, const Twine &reason) {
+    NamedAttrList entry;
+    entry.set("kernel", builder.getStringAttr(getEntryName(kernel)));
+    entry.set("op", builder.getStringAttr(op->getName().stripDialect()));
+    entry.set("path", builder.getStringAttr(path));
+    entry.set("reason", builder.getStringAttr(reason));
+    if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
+      entry.set("location",
+                builder.getStringAttr(loc.getFilename().getValue() + ":" +
+                                      Twine(loc.getLine())));
+    entries.push_back(entry.getDictionary(kernel.getContext()));
+  };
+  NamedAttrList summary;
+  summary.set("kernel", builder.getStringAttr(getEntryName(kernel)));
+  summary.set("threads", builder.getI64IntegerAttr(kernel.getThreads()));
+  summary.set("shared_bytes", builder.getI64IntegerAttr(0));
+  entries.push_back(summary.getDictionary(kernel.getContext()));
+
+  tilemlir::cpu::ThreadAnalysis threads(kernel);
+  if (threads.isSingle())
+    add(kernel, "simt", "nothing depends on the thread id: a block is one "
+                        "sequence of vectorised loops");
+  else
+    add(kernel, "simt",
+        "the code depends on the thread id: loops over " +
+            Twine(threads.count()) +
+            " threads, split at tile operations and barriers");
+  kernel.walk([&](GemmOp gemm) {
+    Type a = gemm.getA().getType().getElementType();
+    std::string reason = "operands are packed once per tile for a "
+                         "register-blocked loop of multiply-adds";
+    if (a.isF32() && gemm.getPrecision() == Precision::TF32)
+      reason += "; float32 operands are rounded to tf32 first "
+                "(precision=\"ieee\" keeps them)";
+    add(gemm, "fma", reason);
+  });
+}
+
 struct TileToCPU : public tilemlir::impl::TileToCPUBase<TileToCPU> {
   using Base::Base;
 
@@ -77,6 +118,11 @@ struct TileToCPU : public tilemlir::impl::TileToCPUBase<TileToCPU> {
     if (failed(plan))
       return signalPassFailure();
     module->setAttr("tile.launch_plan", *plan);
+
+    SmallVector<Attribute> entries;
+    for (KernelOp kernel : function.getOps<KernelOp>())
+      report(kernel, entries);
+    module->setAttr("tile.report", ArrayAttr::get(&getContext(), entries));
 
     OpBuilder builder(&getContext());
     for (KernelOp kernel : function.getOps<KernelOp>()) {
