@@ -1,4 +1,4 @@
-"""What traced programs compute, on a plain interpreter, against NumPy and plain Python."""
+"""What traced programs compute, on a plain interpreter and on the CPU target, against NumPy and plain Python."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 import tilemlir.language as T
 from interpreter import interpret
 from tilemlir.frontend import trace
+
+pytestmark = pytest.mark.usefixtures("executor")
 
 
 def test_gemm_with_edges():

@@ -12,6 +12,8 @@ import tilemlir.language as T
 from interpreter import interpret
 from tilemlir.frontend import trace
 
+pytestmark = pytest.mark.usefixtures("executor")
+
 NAMES = ["x", "y", "z"]
 
 
@@ -128,7 +130,7 @@ def functions(seed: int):
     return scope["plain"], scope["make"](T), plain
 
 
-@pytest.mark.parametrize("round_number", range(25))
+@pytest.mark.parametrize("round_number", range(15))
 def test_random_program(round_number):
     seed = random.SystemRandom().randrange(1 << 30)
     plain, kernel, source = functions(seed)
