@@ -241,7 +241,10 @@ class Interpreter:
         return Storage(array, False)
 
     def tile_workspace(self, op: Any) -> Storage:
-        shape, element = self.shape_of(op.results[0].type)
+        text = str(op.results[0].type)
+        for operand in op.operands:
+            text = text.replace("?", str(int(self.get(operand))), 1)
+        shape, element = self.shape_of(text)
         return Storage(np.zeros(shape, element), True)
 
     def tile_reshape(self, op: Any) -> Storage:

@@ -495,3 +495,92 @@ def test_view_with_launch_time_extents():
     r = np.zeros_like(a)
     interpret(trace(kernel), a, r)
     assert (r == a + 1).all()
+
+
+def test_atomics_convert_and_combine():
+    @T.prim_func
+    def kernel(
+        C: T.Tensor((8, 8), "float16"),
+        H: T.Tensor((4,), "int32"),
+        M: T.Tensor((1,), "uint32"),
+        I: T.Tensor((32,), "uint8"),
+    ):
+        with T.Kernel(3) as bx:
+            tile = T.alloc_fragment((8, 8), "float32")
+            for i, j in T.Parallel(8, 8):
+                tile[i, j] = i * 8 + j + bx
+            T.atomic_add(C[0, 0], tile)
+            for i in T.Parallel(32):
+                T.atomic_add(H[I[i]], 1)
+                T.atomic_max(M[0], I[i] + 0x80000000)
+
+    c, h, m = np.zeros((8, 8), np.float16), np.zeros(4, np.int32), np.zeros(1, np.uint32)
+    indices = np.random.default_rng().integers(0, 4, 32).astype(np.uint8)
+    interpret(trace(kernel), c, h, m, indices)
+    assert (c == np.arange(64).reshape(8, 8) * 3 + 3).all()
+    assert list(h) == [3 * int((indices == k).sum()) for k in range(4)]
+    assert m[0] == 0x80000000 + int(indices.max())
+
+
+def test_two_kernels_share_a_workspace():
+    M = T.dynamic("M")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((M, 12), "float32"), S: T.Tensor((M,), "float32"), n: T.int32):
+        partial = T.alloc_global((M, 3), "float32")
+        with T.Kernel(3, M) as (bx, by):
+            x, s = T.alloc_fragment((4,), "float32"), T.alloc_fragment((1,), "float32")
+            T.copy(A[by, bx * 4], x)
+            T.reduce_sum(x, s, dim=0)
+            partial[by, bx] = s[0]
+        with T.Kernel(T.ceildiv(M, 4)) as bx:
+            for i in T.Parallel(4):
+                total = T.alloc_var("float32", init=0.0)
+                for k in T.serial(T.min(n, 3)):
+                    total += partial[bx * 4 + i, k]
+                S[bx * 4 + i] = total
+
+    for rows, n in ((5, 3), (1, 9), (8, 2), (0, 3)):
+        a = np.random.default_rng().integers(-9, 9, (rows, 12)).astype(np.float32)
+        s = np.full(rows, np.nan, np.float32)
+        interpret(trace(kernel), a, s, n)
+        assert (s == a[:, : 4 * min(n, 3)].sum(1)).all()
+
+
+def test_strided_tensors():
+    R, C = T.dynamic("R, C")
+
+    @T.prim_func
+    def kernel(A: T.StridedTensor((6, 5), (R, C), "int32"), B: T.Tensor((6, 5), "int32")):
+        with T.Kernel(2) as bx:
+            s = T.alloc_shared((4, 8), "int32")
+            T.copy(A[bx * 4, 0], s)
+            T.copy(s, B[bx * 4, 0])
+
+    traced = trace(kernel)
+    base = np.random.default_rng().integers(0, 99, (20, 20)).astype(np.int32)
+    for a in (base[:6, :5], base[:5, :6].T, base[1:13:2, 3:18:3], base[6:0:-1, :5]):
+        b = np.zeros((6, 5), np.int32)
+        interpret(traced, a, b)
+        assert (a == b).all()
+
+
+def test_order_of_reads_and_writes():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32"), R: T.Tensor((8,), "int32")):
+        with T.Kernel(1) as bx:
+            v = T.alloc_var("int32", init=1)
+            before = v
+            v += A[0]
+            pair = (v, A[1])
+            v = 100
+            A[1] = 50
+            R[0], R[1], R[2], R[3] = before, pair[0], pair[1], v
+            A[0], A[1] = A[1], A[0]
+            R[4], R[5] = A[0], A[1]
+            v, w = v + 1, v
+            R[6], R[7] = v, w
+
+    a, r = np.array([7, 8, 0, 0, 0, 0, 0, 0], np.int32), np.zeros(8, np.int32)
+    interpret(trace(kernel), a, r)
+    assert list(r) == [1, 8, 8, 100, 50, 7, 101, 100]
