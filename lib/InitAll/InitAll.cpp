@@ -10,6 +10,8 @@
 #include "tilemlir/Dialect/TileGPU/Transforms/Passes.h"
 #include "tilemlir/Pipelines/Pipelines.h"
 #include "tilemlir/Target/LaunchPlanJSON.h"
+#include "tilemlir/Target/PTX.h"
+#include "tilemlir/Target/Passes.h"
 #include "tilemlir/Target/ReportJSON.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -30,6 +32,7 @@ void tilemlir::registerAllPasses() {
     tile::registerTileTransformsPasses();
     tile_gpu::registerTileGPUTransformsPasses();
     registerTilemlirConversionPasses();
+    registerTilemlirTargetPasses();
   });
 }
 
@@ -43,5 +46,6 @@ void tilemlir::registerAllTranslations() {
   std::call_once(once, [] {
     registerToLaunchPlanTranslation(registerAllDialects);
     registerToReportTranslation(registerAllDialects);
+    registerPTXTranslations();
   });
 }

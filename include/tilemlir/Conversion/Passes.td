@@ -1,4 +1,4 @@
-// Declarations of the passes that leave one dialect for another.
+//===- Passes.td - passes that leave one dialect for another -*- tablegen -*-===//
 #ifndef TILEMLIR_CONVERSION_PASSES
 #define TILEMLIR_CONVERSION_PASSES
 
@@ -102,6 +102,84 @@ def ExpandMath : Pass<"tile-expand-math"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def TileToTileGPU : Pass<"tile-to-tile-gpu", "::mlir::ModuleOp"> {
+  let summary = "distribute kernels over the threads of a block";
+  let description = [{
+    Replaces the collective operations of `tile` by what one thread does, in
+    `tile_gpu`, `arith`, `math` and `vector`; control flow stays. Every
+    fragment must have a layout, every shared buffer a layout and a
+    `tile.shared_offset`, every parallel loop a layout, every gemm a choice.
+
+    Each thread handles the elements that the layout gives it, one register
+    after the other, unrolled. Neighbouring registers are loaded and stored
+    together where layout, alignment and bounds allow; parts of an address that
+    depend on the thread alone are computed at the top of the kernel. Elements
+    out of bounds and padding registers are predicated. Replicas compute, but
+    do not store to memory or perform atomics. Fragments are read and written
+    as whole vectors by `read_fragment` and `write_fragment`.
+
+    ```mlir
+    // before
+    %f = tile.alloc "f" : !tile.buffer<16x8xf32, fragment, #l>
+    tile.fill %f, %zero : !tile.buffer<16x8xf32, fragment, #l>, f32
+    // after
+    %v = vector.from_elements %zero, %zero, %zero, %zero : vector<4xf32>
+    tile_gpu.write_fragment %v, %f : vector<4xf32>, !tile.buffer<16x8xf32, fragment, #l>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tile_gpu::TileGPUDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def TileOutlineKernels : Pass<"tile-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernels become functions of a gpu.module, the host half a launch plan";
+  let description = [{
+    Every `tile.kernel` becomes an `llvm.func` in `gpu.module @kernels` with the
+    parameters of `KernelSignature`: base pointers, then the sizes, strides and
+    host integers that the kernel uses. Each host function is replaced by its
+    launch plan, the module attribute `tile.launch_plan`.
+
+    ```mlir
+    // before
+    func.func @f(%A: memref<?x64xf16>) { ... tile.kernel "copy" grid(%g) threads(128) { ... } }
+    // after
+    gpu.module @kernels {
+      llvm.func @copy(%A: !llvm.ptr<1> {llvm.align = 16, llvm.noalias}, %m: i64)
+        attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { ... }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::tile_gpu::TileGPUDialect"
+  ];
+}
+
+def TileGPUToNVVM : Pass<"tile-gpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "tile_gpu, arith, math, scf and vector to llvm and nvvm";
+  let description = [{
+    Registers become LLVM values, shared memory one external symbol in address
+    space 3. Floating point operations may be contracted to fused multiply-adds.
+    Elementary functions are expanded, none is a library call.
+
+    ```mlir
+    // before
+    %a = tile_gpu.ldmatrix %p + 512 : vector<4xi32>
+    // after
+    %q = llvm.getelementptr %arena[%p] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    %r = llvm.getelementptr %q[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %s = nvvm.ldmatrix %r {num = 4 : i32, ...} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::nvgpu::NVGPUDialect"
+  ];
 }
 
 #endif // TILEMLIR_CONVERSION_PASSES

@@ -1,0 +1,153 @@
+//===- TileGPUToNVVM.cpp - the pass tile-gpu-to-nvvm ------------*- C++ -*-===//
+#include "ElementaryFunctions.h"
+#include "Patterns.h"
+
+#include "tilemlir/Conversion/Passes.h"
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tilemlir {
+#define GEN_PASS_DEF_TILEGPUTONVVM
+#include "tilemlir/Conversion/Passes.h.inc"
+} // namespace tilemlir
+
+using namespace mlir;
+using namespace tilemlir::to_nvvm;
+
+/// Predicates of operations that become several instructions or calls turn into
+/// branches.
+static void expandPredicates(Operation *root) {
+  SmallVector<Operation *> worklist;
+  root->walk([&](Operation *op) {
+    if (isa<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp, tile_gpu::PrintOp,
+            tile_gpu::AssertOp>(op))
+      worklist.push_back(op);
+  });
+  for (Operation *op : worklist) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value predicate;
+    if (auto check = dyn_cast<tile_gpu::AssertOp>(op)) {
+      if (check.getCondition().getDefiningOp<arith::ConstantOp>())
+        continue;
+      Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+      Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+      predicate = arith::XOrIOp::create(b, loc, check.getCondition(), yes);
+      check.getConditionMutable().assign(no);
+    } else {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp, tile_gpu::PrintOp>(
+              [&](auto predicated) {
+                predicate = predicated.getPredicate();
+                predicated.getPredicateMutable().clear();
+              });
+    }
+    if (!predicate)
+      continue;
+    TypeRange results = op->getResultTypes();
+    auto branch = scf::IfOp::create(b, loc, results, predicate, /*withElse=*/!results.empty());
+    SmallVector<Value> old(op->getResults());
+    op->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
+    if (results.empty())
+      continue;
+    for (auto [value, result] : llvm::zip_equal(old, branch.getResults()))
+      value.replaceAllUsesWith(result);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, loc, op->getResults());
+    b.setInsertionPointToEnd(branch.elseBlock());
+    SmallVector<Value> zeros;
+    for (Type type : results)
+      zeros.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+    scf::YieldOp::create(b, loc, zeros);
+  }
+}
+
+/// Products and sums may be fused, as CUDA compilers do; fast math allows more.
+static void setFastMathFlags(Operation *root, bool fast) {
+  auto flags = LLVM::FastmathFlags::contract;
+  if (fast)
+    flags = flags | LLVM::FastmathFlags::reassoc | LLVM::FastmathFlags::afn |
+            LLVM::FastmathFlags::arcp | LLVM::FastmathFlags::nsz;
+  auto attr = LLVM::FastmathFlagsAttr::get(root->getContext(), flags);
+  root->walk([&](LLVM::FastmathFlagsInterface op) {
+    if (!isa<LLVM::CallIntrinsicOp>(op.getOperation()))
+      op->setAttr(op.getFastmathAttrName(), attr);
+  });
+}
+
+namespace {
+struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
+  void runOnOperation() override {
+    gpu::GPUModuleOp gpuModule = getOperation();
+    MLIRContext *context = &getContext();
+    tile::OptionsAttr tileOptions = tile::OptionsAttr::of(gpuModule);
+    tile::TargetAttr tileTarget = tile::getTarget(gpuModule);
+
+    LowerToLLVMOptions options(context);
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(context, options);
+    converter.addConversion([&](MemRefType type) -> Type {
+      auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
+      // NVVM's allocas are in the generic space.
+      bool local = space && space.getValue() == gpu::AddressSpace::Private;
+      return LLVM::LLVMPointerType::get(context, local ? 0 : kGlobalSpace);
+    });
+    Lowering lowering{converter, 80, tileOptions.getFlag("fast_math", false)};
+    if (tileTarget)
+      lowering.capability = tileTarget.getComputeCapability();
+
+    expandPredicates(gpuModule);
+    if (failed(expandElementaryFunctions(gpuModule, lowering.fastMath)) ||
+        (lowering.capability < 89 && failed(expandFloat8(gpuModule))))
+      return signalPassFailure();
+
+    OpBuilder b = OpBuilder::atBlockBegin(gpuModule.getBody());
+    auto arenaType = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+    LLVM::GlobalOp::create(b, gpuModule.getLoc(), arenaType, /*isConstant=*/false,
+                           LLVM::Linkage::External, kArenaName, Attribute(), /*alignment=*/1024,
+                           kSharedSpace);
+
+    RewritePatternSet patterns(context);
+    populateMemoryPatterns(lowering, patterns);
+    populateCommunicationPatterns(lowering, patterns);
+    populateMatrixPatterns(lowering, patterns);
+    populateNVGPUPatterns(lowering, patterns);
+    populateFloat8Patterns(lowering, patterns);
+    populateLoopPatterns(lowering, patterns);
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+
+    ConversionTarget target(*context);
+    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    target.addLegalOp<UnrealizedConversionCastOp>(); // reconciled below
+    target.addIllegalDialect<tile_gpu::TileGPUDialect, arith::ArithDialect, math::MathDialect,
+                             scf::SCFDialect, cf::ControlFlowDialect, vector::VectorDialect,
+                             memref::MemRefDialect, nvgpu::NVGPUDialect, ub::UBDialect>();
+    if (failed(applyPartialConversion(gpuModule, target, std::move(patterns))))
+      return signalPassFailure();
+
+    SmallVector<UnrealizedConversionCastOp> casts;
+    gpuModule.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    reconcileUnrealizedCasts(casts);
+    auto arena = gpuModule.lookupSymbol<LLVM::GlobalOp>(kArenaName);
+    if (SymbolTable::symbolKnownUseEmpty(arena, gpuModule))
+      arena.erase();
+    setFastMathFlags(gpuModule, lowering.fastMath);
+  }
+};
+} // namespace

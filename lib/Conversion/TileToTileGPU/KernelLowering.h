@@ -1,0 +1,223 @@
+//===- KernelLowering.h - Distribution of one kernel over threads -*- C++ -*-===//
+//
+// The state of lowering one `tile.kernel`, and what its parts share: layouts
+// as thread and register coordinates, storage accesses of many lanes at once,
+// and the registers of fragments. Each tile operation has a file of its own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_LIB_CONVERSION_TILETOTILEGPU_KERNELLOWERING_H
+#define TILEMLIR_LIB_CONVERSION_TILETOTILEGPU_KERNELLOWERING_H
+
+#include "Index.h"
+
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Dialect/TileGPU/IR/TileGPU.h"
+#include "tilemlir/Layout/FragmentLayout.h"
+#include "tilemlir/Layout/MatrixAccess.h"
+#include "tilemlir/Layout/MmaFragments.h"
+#include "tilemlir/Layout/SharedLayout.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tilemlir::to_gpu {
+
+/// A fragment (or a rectangular part of one) as registers of its allocation.
+struct FragmentView {
+  tile::AllocOp alloc;
+  /// Layout of the part.
+  layout::FragmentLayout layout;
+  /// `registers[r]`: register of the allocation that holds register r of the part.
+  std::vector<int64_t> registers;
+};
+
+/// One element that a thread accesses: its coordinates in the storage, and the
+/// condition under which it does (null = always).
+struct LaneAccess {
+  Coordinates coordinates;
+  Value predicate;
+};
+
+/// A run of lanes done by one memory instruction.
+struct LaneGroup {
+  size_t first = 0;
+  int64_t count = 1;
+};
+
+/// A shared address: a per-thread base and a constant.
+struct SharedAddress {
+  Value base;
+  int64_t offset = 0;
+};
+
+/// A register of a fragment or of a local buffer.
+using RegisterSlot = std::pair<Operation *, int64_t>;
+
+class KernelLowering {
+public:
+  explicit KernelLowering(tile::KernelOp kernel);
+
+  /// Lowers everything in the kernel. Errors have been reported.
+  LogicalResult run();
+
+private:
+  friend class ParallelEmitter;
+
+  //===--- TileToTileGPU.cpp: dispatch --------------------------------------===//
+  LogicalResult lowerBlock(Block &block);
+  LogicalResult lowerOp(Operation *op);
+  LogicalResult unrollLoops();
+
+  //===--- Threads.cpp: the thread id, layouts -------------------------------===//
+  Value threadId();
+  /// A function of the thread id, given by its values.
+  Value threadFunction(const std::vector<int64_t> &values);
+  Coordinate threadCoordinate(const std::vector<int64_t> &values);
+  /// Per dimension, the thread's part of the coordinates under `layout`.
+  ArrayRef<Coordinate> threadOffsets(const layout::FragmentLayout &layout);
+  /// True in the threads that store; null when all do.
+  Value primaryPredicate(const layout::FragmentLayout &layout);
+  /// True where register `r` holds an element; null when always.
+  Value occupancyPredicate(const layout::FragmentLayout &layout, int64_t r);
+
+  //===--- Storage.cpp: views and global memory ------------------------------===//
+  FailureOr<FragmentView> viewFragment(Operation *user, Value buffer);
+  /// Coordinates in the allocation behind `buffer`, from those in the view.
+  LogicalResult mapToAllocation(Operation *user, Value buffer,
+                                Coordinates &coordinates);
+  /// Values at `lanes` of a tensor, shared or local buffer.
+  FailureOr<SmallVector<Value>> load(Operation *op, Value storage,
+                                     ArrayRef<LaneAccess> lanes,
+                                     bool checkBounds, Attribute safe);
+  LogicalResult store(Operation *op, Value storage, ArrayRef<Value> values,
+                      ArrayRef<LaneAccess> lanes, bool checkBounds);
+  FailureOr<SmallVector<Value>> atomic(tile::AtomicOp op, Value storage,
+                                       ArrayRef<Value> values,
+                                       ArrayRef<LaneAccess> lanes,
+                                       bool checkBounds);
+
+  FailureOr<SmallVector<Value>> loadGlobal(Operation *op, Value tensor,
+                                           ArrayRef<LaneAccess> lanes,
+                                           bool checkBounds, Attribute safe);
+  LogicalResult storeGlobal(Operation *op, Value tensor, ArrayRef<Value> values,
+                            ArrayRef<LaneAccess> lanes, bool checkBounds);
+  /// Longest runs of lanes that one aligned access of at most `maxBytes` covers.
+  SmallVector<LaneGroup> groupGlobal(Value tensor, ArrayRef<LaneAccess> lanes,
+                                     bool wholeVectorsOnly, int64_t maxBytes = 16);
+  int64_t tensorAlignment(Value tensor);
+  int64_t strideDivisor(Value tensor, int64_t axis);
+  int64_t innerExtentDivisor(Value tensor);
+  Value globalOffset(Value tensor, ArrayRef<Coordinate> coordinates);
+  Value boundsPredicate(Value tensor, ArrayRef<Coordinate> coordinates);
+  Value extent(Value tensor, int64_t axis);
+  Value stride(Value tensor, int64_t axis);
+
+  //===--- SharedAccess.cpp --------------------------------------------------===//
+  FailureOr<SmallVector<Value>> loadShared(Operation *op, Value buffer,
+                                           ArrayRef<LaneAccess> lanes);
+  LogicalResult storeShared(Operation *op, Value buffer, ArrayRef<Value> values,
+                            ArrayRef<LaneAccess> lanes);
+  /// Coordinates must be those of the allocation.
+  SmallVector<LaneGroup> groupShared(const layout::SharedLayout &layout,
+                                     ArrayRef<LaneAccess> lanes);
+  FailureOr<layout::SharedLayout> sharedLayout(Operation *user,
+                                               tile::AllocOp alloc);
+  FailureOr<int64_t> sharedOffset(Operation *user, tile::AllocOp alloc);
+  /// Addresses of elements, sharing bases where the layout allows.
+  FailureOr<SmallVector<SharedAddress>>
+  sharedAddresses(Operation *user, tile::AllocOp alloc,
+                  ArrayRef<Coordinates> coordinates);
+  Value swizzledOffset(const layout::SharedLayout &layout,
+                       ArrayRef<Coordinate> coordinates);
+
+  //===--- Registers.cpp: fragments and local buffers as values ---------------===//
+  /// Current registers of a buffer, as scalars.
+  SmallVector<Value> readRegisters(tile::AllocOp alloc);
+  void writeRegisters(tile::AllocOp alloc, ArrayRef<Value> values);
+  /// Whether all accesses of a local buffer have constant indices.
+  bool isHeldInRegisters(tile::AllocOp alloc);
+  LogicalResult classifyLocals();
+  Value localMemory(tile::AllocOp alloc);
+  /// Coordinates must be those of the allocation.
+  FailureOr<SmallVector<Value>> loadLocal(Operation *op, Value buffer,
+                                          ArrayRef<LaneAccess> lanes);
+  LogicalResult storeLocal(Operation *op, Value buffer, ArrayRef<Value> values,
+                           ArrayRef<LaneAccess> lanes);
+  /// As `tile.copy` converts; storage types say which integers are unsigned. In
+  /// pairs where the hardware has an instruction for two.
+  SmallVector<Value> convertScalars(ArrayRef<Value> values, Type from, Type to);
+  Value zero(Type type);
+  SmallVector<Value> toElements(Value vector);
+  Value fromElements(ArrayRef<Value> values);
+
+  //===--- one file each ------------------------------------------------------===//
+  LogicalResult lowerCopy(Operation *op, bool async);
+  LogicalResult lowerFill(tile::FillOp op);
+  LogicalResult lowerGemm(tile::GemmOp op);
+  LogicalResult lowerGemmMma(tile::GemmOp op);
+  LogicalResult lowerGemmFma(tile::GemmOp op);
+  LogicalResult lowerReduce(tile::ReduceOp op);
+  LogicalResult lowerConvert(tile::ConvertOp op);
+  LogicalResult lowerParallel(tile::ParallelOp op);
+  LogicalResult lowerElement(Operation *op);
+  LogicalResult lowerPrint(tile::PrintOp op);
+
+  //===--- LowerCopy.cpp, MatrixMoves.cpp --------------------------------------===//
+  /// Fails without a trace when cp.async cannot do the copy.
+  LogicalResult
+  tryAsyncCopy(Operation *op, Value tensor, Value buffer,
+               llvm::function_ref<std::pair<LaneAccess, LaneAccess>(size_t)> lane,
+               size_t count, int64_t vector, bool checkBounds);
+  /// Dimension of a shared buffer along which neighbours are adjacent.
+  std::optional<int> contiguousDimension(Operation *op, Value buffer);
+  /// Addresses that each lane supplies to move groups of matrices of a fragment
+  /// (over iteration dimensions) from or to part of a shared buffer.
+  FailureOr<SmallVector<SharedAddress>>
+  matrixAddresses(Operation *op, Value buffer, ArrayRef<Coordinate> offsets,
+                  ArrayRef<int> iterationDim, const layout::FragmentLayout &fragment,
+                  const layout::MatrixAccess &access,
+                  ArrayRef<SmallVector<int64_t, 4>> groups);
+  LogicalResult copyMatrices(Operation *op, Value buffer, ArrayRef<Coordinate> offsets,
+                             ArrayRef<int> iterationDim, const FragmentView &view,
+                             Type elementType, bool isLoad);
+
+  //===--- LowerGemm.cpp --------------------------------------------------------===//
+  /// Operand registers of one k-step: a vector of 32-bit registers per atom.
+  struct MmaOperandLoader;
+  FailureOr<std::unique_ptr<MmaOperandLoader>>
+  prepareOperand(tile::GemmOp op, Value buffer, const layout::MmaFragment &fragment,
+                 bool roundTF32);
+  SmallVector<Value> loadOperand(MmaOperandLoader &loader, int64_t step);
+
+  tile::KernelOp kernel;
+  int64_t threads;
+  IndexBuilder ix;
+  OpBuilder &b;
+  /// Values that dominate the kernel are emitted before this operation.
+  Operation *entry = nullptr;
+  Value cachedThreadId;
+  std::map<std::vector<int64_t>, Value> cachedFunctions;
+  std::map<std::string, Coordinates> cachedOffsets;
+  std::map<std::string, Value> cachedPrimary;
+  llvm::DenseMap<Operation *, Value> localMemories;
+  llvm::DenseMap<Operation *, bool> heldInRegisters;
+  /// Options of the module.
+  int64_t assumedAlignment = 16;
+  tile_gpu::CacheHint cacheHint = tile_gpu::CacheHint::None;
+  int64_t capability = 80;
+};
+
+/// Dimensions of a subview's source that its result keeps.
+SmallVector<int64_t> keptDimensions(ArrayRef<int64_t> sizes,
+                                    ArrayRef<int64_t> resultShape);
+
+/// Bytes of an element in memory.
+inline int64_t elementBytes(Type elementType) {
+  return std::max<int64_t>(1, tile::getElementBits(elementType) / 8);
+}
+
+} // namespace tilemlir::to_gpu
+
+#endif // TILEMLIR_LIB_CONVERSION_TILETOTILEGPU_KERNELLOWERING_H

@@ -1,0 +1,255 @@
+//===- LowerReduce.cpp - tile.reduce ----------------------------*- C++ -*-===//
+//
+// First inside of the thread, then over the lanes of the warp by butterfly
+// shuffles, then over the threads that hold other partial results, through the
+// scratch operand.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLowering.h"
+
+#include "tilemlir/Layout/Reduction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tilemlir;
+using namespace tilemlir::to_gpu;
+
+namespace {
+/// The combining function of a reduction on one scalar type.
+struct Combiner {
+  OpBuilder &b;
+  tile::ReduceKind kind;
+  bool propagateNaN;
+  bool isUnsigned;
+  Type type;
+
+  /// What an element contributes.
+  Value element(Location loc, Value value) const {
+    if (kind != tile::ReduceKind::AbsSum && kind != tile::ReduceKind::AbsMax)
+      return value;
+    if (isa<FloatType>(type))
+      return math::AbsFOp::create(b, loc, value);
+    return isUnsigned ? value : math::AbsIOp::create(b, loc, value).getResult();
+  }
+
+  Value combine(Location loc, Value lhs, Value rhs) const {
+    bool real = isa<FloatType>(type);
+    switch (kind) {
+    case tile::ReduceKind::Sum:
+    case tile::ReduceKind::AbsSum:
+      return real ? arith::AddFOp::create(b, loc, lhs, rhs).getResult()
+                  : arith::AddIOp::create(b, loc, lhs, rhs).getResult();
+    case tile::ReduceKind::Max:
+    case tile::ReduceKind::AbsMax:
+      if (real)
+        return propagateNaN ? arith::MaximumFOp::create(b, loc, lhs, rhs).getResult()
+                            : arith::MaxNumFOp::create(b, loc, lhs, rhs).getResult();
+      return isUnsigned ? arith::MaxUIOp::create(b, loc, lhs, rhs).getResult()
+                        : arith::MaxSIOp::create(b, loc, lhs, rhs).getResult();
+    case tile::ReduceKind::Min:
+      if (real)
+        return propagateNaN ? arith::MinimumFOp::create(b, loc, lhs, rhs).getResult()
+                            : arith::MinNumFOp::create(b, loc, lhs, rhs).getResult();
+      return isUnsigned ? arith::MinUIOp::create(b, loc, lhs, rhs).getResult()
+                        : arith::MinSIOp::create(b, loc, lhs, rhs).getResult();
+    case tile::ReduceKind::BitAnd:
+      return arith::AndIOp::create(b, loc, lhs, rhs);
+    case tile::ReduceKind::BitOr:
+      return arith::OrIOp::create(b, loc, lhs, rhs);
+    case tile::ReduceKind::BitXor:
+      return arith::XOrIOp::create(b, loc, lhs, rhs);
+    }
+    llvm_unreachable("unknown reduction");
+  }
+
+  Value neutral(Location loc) const {
+    TypedAttr attr = b.getZeroAttr(type);
+    if (auto real = dyn_cast<FloatType>(type)) {
+      const llvm::fltSemantics &semantics = real.getFloatSemantics();
+      bool hasInfinity = APFloat::semanticsHasInf(semantics);
+      if (kind == tile::ReduceKind::Max)
+        attr = b.getFloatAttr(type, hasInfinity ? APFloat::getInf(semantics, true)
+                                                : APFloat::getLargest(semantics, true));
+      else if (kind == tile::ReduceKind::Min)
+        attr = b.getFloatAttr(type, hasInfinity ? APFloat::getInf(semantics)
+                                                : APFloat::getLargest(semantics));
+    } else {
+      unsigned width = type.getIntOrFloatBitWidth();
+      if (kind == tile::ReduceKind::Max && !isUnsigned)
+        attr = b.getIntegerAttr(type, APInt::getSignedMinValue(width));
+      else if (kind == tile::ReduceKind::Min)
+        attr = b.getIntegerAttr(type, isUnsigned ? APInt::getMaxValue(width)
+                                                 : APInt::getSignedMaxValue(width));
+      else if (kind == tile::ReduceKind::BitAnd)
+        attr = b.getIntegerAttr(type, APInt::getAllOnes(width));
+    }
+    return arith::ConstantOp::create(b, loc, attr);
+  }
+};
+} // namespace
+
+LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
+  auto sourceType = cast<tile::BufferType>(op.getSource().getType());
+  auto destType = cast<tile::BufferType>(op.getDest().getType());
+  if (!sourceType.isFragment() || !destType.isFragment())
+    return op.emitOpError("reduces fragments to fragments only; copy shared buffers first");
+  FailureOr<FragmentView> source = viewFragment(op, op.getSource());
+  FailureOr<FragmentView> dest = viewFragment(op, op.getDest());
+  if (failed(source) || failed(dest))
+    return failure();
+  int dim = op.getDim();
+  auto plan = layout::planReduction(source->layout, dim);
+  if (!plan)
+    return op.emitOpError() << "cannot reduce: " << plan.error();
+
+  // The result's layout must hold in each thread what the plan leaves there.
+  layout::FragmentLayout destLayout = dest->layout;
+  if (destType.getRank() == sourceType.getRank()) {
+    auto dropped = destLayout.dropUnitDim(dim);
+    if (!dropped)
+      return op.emitOpError(dropped.error());
+    destLayout = *dropped;
+  }
+  std::optional<std::vector<int64_t>> table = destLayout.registerPermutation(plan->result);
+  if (!table)
+    return op.emitOpError() << "result '" << tile::getUserName(op.getDest())
+                            << "' is laid out as " << destLayout.str()
+                            << ", the reduction leaves " << plan->result.str();
+
+  Location loc = ix.loc();
+  Type destScalar = destType.getScalarType();
+  Combiner combiner{b, op.getKind(), op.getNanPropagate(),
+                    destType.getElementType().isUnsignedInteger(), destScalar};
+  SmallVector<Value> values = readRegisters(source->alloc);
+  SmallVector<Value> partial;
+  for (const std::vector<int64_t> &inputs : plan->sources) {
+    SmallVector<Value> terms;
+    for (int64_t r : inputs) {
+      int64_t held = source->registers[r];
+      if (held < 0)
+        continue;
+      Value value = convertScalars(values[held], sourceType.getElementType(),
+                                   destType.getElementType())
+                        .front();
+      value = combiner.element(loc, value);
+      if (Value occupied = occupancyPredicate(source->layout, r))
+        value = arith::SelectOp::create(b, loc, occupied, value, combiner.neutral(loc));
+      terms.push_back(value);
+    }
+    if (terms.empty())
+      terms.push_back(combiner.neutral(loc));
+    // A balanced tree: short chains, and a smaller rounding error of sums.
+    while (terms.size() > 1) {
+      SmallVector<Value> next;
+      for (size_t i = 0; i + 1 < terms.size(); i += 2)
+        next.push_back(combiner.combine(loc, terms[i], terms[i + 1]));
+      if (terms.size() % 2)
+        next.push_back(terms.back());
+      terms = std::move(next);
+    }
+    partial.push_back(terms.front());
+  }
+  for (const layout::ReductionStep &step : plan->steps) {
+    if (step.kind != layout::ReductionStep::Kind::LaneButterfly)
+      continue;
+    for (int64_t distance : step.xorDistances)
+      for (Value &value : partial) {
+        Value other = tile_gpu::ShuffleOp::create(b, loc, value.getType(),
+                                                  tile_gpu::ShuffleKind::Xor, value,
+                                                  ix.i32(distance));
+        value = combiner.combine(loc, value, other);
+      }
+  }
+
+  if (plan->needsSharedMemory()) {
+    if (!op.getScratch())
+      return op.emitOpError("crosses warps and needs a scratch operand; run "
+                            "tile-optimize-conversions");
+    tile::AllocOp scratch = tile::getAllocation(op.getScratch());
+    auto scratchType = cast<tile::BufferType>(scratch.getType());
+    FailureOr<int64_t> base = sharedOffset(op, scratch);
+    if (failed(base))
+      return failure();
+    // Slot of a partial result: (element of the result, digit of the steps).
+    int64_t bytes = elementBytes(destScalar);
+    int64_t partials = plan->sharedPartials();
+    int64_t elements = plan->result.numElements();
+    int64_t available = scratchType.getNumElements() * elementBytes(scratchType.getElementType());
+    if (elements * partials * bytes > available)
+      return op.emitOpError() << "needs " << elements * partials * bytes
+                              << " bytes of scratch, has " << available;
+    Value digit;
+    int64_t place = 1;
+    std::vector<int64_t> digits(threads, 0), butterfly(threads, 0);
+    for (const layout::ReductionStep &step : plan->steps) {
+      bool lanes = step.kind == layout::ReductionStep::Kind::LaneButterfly;
+      for (int64_t t = 0; t < threads; ++t) {
+        int64_t value = (t / step.threadStride) % step.extent;
+        if (lanes)
+          butterfly[t] += value;
+        else
+          digits[t] += value * place;
+      }
+      if (!lanes)
+        place *= step.extent;
+    }
+    // Among the threads that hold the same partial result, one stores it:
+    // those whose digits of the butterflies, and of the source's replicas, are 0.
+    Value stores = primaryPredicate(source->layout);
+    if (llvm::any_of(butterfly, [](int64_t value) { return value != 0; }))
+      stores = ix.both(stores, ix.equal(threadFunction(butterfly), 0));
+    // Row-major element number in the result as coordinates of one thread.
+    auto linear = [&](int64_t r) {
+      Coordinate index;
+      ArrayRef<Coordinate> threadPart = threadOffsets(plan->result);
+      std::vector<int64_t> constants = plan->result.registerOffset(r);
+      for (int d = 0; d < plan->result.rank(); ++d) {
+        Coordinate coordinate = threadPart[d];
+        coordinate.constant += constants[d];
+        index = ix.add(ix.mul(index, plan->result.shape()[d]), coordinate);
+      }
+      return index;
+    };
+    Coordinate digitPart = threadCoordinate(digits);
+    SmallVector<Value> addresses;
+    auto alignment = b.getI64IntegerAttr(bytes);
+    for (auto [r, value] : llvm::enumerate(partial)) {
+      Coordinate at = ix.add(ix.mul(linear(r), partials), digitPart);
+      Value predicate = ix.both(stores, occupancyPredicate(plan->result, r));
+      tile_gpu::SharedStoreOp::create(b, loc, value, ix.materialize(ix.mul(at, bytes)),
+                                      static_cast<uint32_t>(*base), predicate, alignment);
+    }
+    tile_gpu::BarrierOp::create(b, loc, IntegerAttr(), IntegerAttr());
+    for (auto [r, value] : llvm::enumerate(partial)) {
+      Value address = ix.materialize(ix.mul(linear(r), partials * bytes));
+      Value occupied = occupancyPredicate(plan->result, r);
+      Value sum;
+      for (int64_t i = 0; i < partials; ++i) {
+        Value loaded = tile_gpu::SharedLoadOp::create(
+            b, loc, destScalar, address, static_cast<uint32_t>(*base + i * bytes), occupied,
+            alignment);
+        sum = sum ? combiner.combine(loc, sum, loaded) : loaded;
+      }
+      value = sum;
+    }
+  }
+
+  SmallVector<Value> registers = readRegisters(dest->alloc);
+  for (auto [r, planned] : llvm::enumerate(*table)) {
+    int64_t held = dest->registers[r];
+    if (held < 0)
+      continue;
+    if (planned < 0) {
+      registers[held] = zero(destScalar);
+      continue;
+    }
+    Value value = partial[planned];
+    registers[held] = op.getClear() ? value : combiner.combine(loc, registers[held], value);
+  }
+  writeRegisters(dest->alloc, registers);
+  return success();
+}

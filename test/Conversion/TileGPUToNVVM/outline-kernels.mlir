@@ -1,0 +1,37 @@
+// RUN: tile-opt %s --tile-outline-kernels | filecheck %s
+
+// The launch plan stays, the host function goes.
+// CHECK: module attributes {{.*}}tile.launch_plan = #tile.launch_plan<name = "scale"
+// CHECK-NOT: func.func
+// CHECK: gpu.module @kernels
+// CHECK: llvm.func @scale(%[[A:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %[[N:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: i64, %[[S:[a-z0-9]+]]: f32)
+// CHECK-SAME: nvvm.kernel
+// CHECK-SAME: nvvm.reqntid = array<i32: 128, 1, 1>
+module attributes {tile.target = #tile.target<"sm_80">} {
+  func.func @scale(%A: memref<?xf32>, %B: memref<?xf32>, %s: f32, %unused: i32) attributes {tile.outputs = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %n = memref.dim %A, %c0 : memref<?xf32>
+    %ni = arith.index_cast %n : index to i32
+    %c128 = arith.constant 128 : i32
+    %g = arith.ceildivsi %ni, %c128 : i32
+    tile.kernel "scale" grid(%g) threads(128) {
+    ^bb0(%bx: i32):
+      // CHECK-DAG: tile_gpu.tensor %[[A]]
+      // CHECK-DAG: tile_gpu.tensor %[[B]]
+      // CHECK-DAG: arith.trunci %[[N]] : i64 to i32
+      // CHECK-DAG: tile_gpu.block_id 0
+      %t = tile_gpu.thread_id : i32
+      %base = arith.muli %bx, %c128 : i32
+      %i = arith.addi %base, %t : i32
+      %e = tile_gpu.extent %A, 0 : memref<?xf32>
+      %p = arith.cmpi ult, %i, %e : i32
+      %o = arith.extsi %i : i32 to i64
+      %v = tile_gpu.global_load %A[%o] if %p : memref<?xf32> -> f32
+      // CHECK: arith.mulf %{{.*}}, %[[S]]
+      %w = arith.mulf %v, %s : f32
+      tile_gpu.global_store %w, %B[%o] if %p : f32, memref<?xf32>
+      // CHECK: llvm.return
+    }
+    return
+  }
+}

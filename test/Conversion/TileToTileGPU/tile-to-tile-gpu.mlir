@@ -1,0 +1,149 @@
+// RUN: tile-opt %s --tile-to-tile-gpu | filecheck %s
+
+#blocked = #tile.fragment_layout<[64, 32], threads = [(4, 1, 8), (32, 0, 1)], registers = [(8, 1, 1), (2, 0, 32)]>
+#rep = #tile.fragment_layout<[32], threads = [(32, 0, 1), (4, -1, 0)], registers = [(1, 0, 1)]>
+#row = #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>
+module attributes {tile.target = #tile.target<"sm_80">} {
+
+// Full copies are vectors without predicates; the fragment is written at once.
+// CHECK-LABEL: func.func @copy_to_fragment
+func.func @copy_to_fragment(%A: memref<64x32xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x32xf16, fragment, #blocked>
+    // CHECK: tile_gpu.thread_id
+    // CHECK-COUNT-2: tile_gpu.global_load %{{.*}}[%{{.*}}] {alignment = 16 : i64} : memref<64x32xf16> -> vector<8xf16>
+    // CHECK-NOT: tile_gpu.global_load
+    // CHECK: tile_gpu.write_fragment %{{.*}} : vector<16xf16>
+    tile.copy %A[%z, %z] [64, 32] to %f[%z, %z] [64, 32] {bounds = #tile<bounds full>} : memref<64x32xf16> to !tile.buffer<64x32xf16, fragment, #blocked>
+  }
+  return
+}
+
+// An odd row pitch allows no vectors, and every element has its own predicate.
+// CHECK-LABEL: func.func @copy_misaligned
+func.func @copy_misaligned(%A: memref<60x31xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x32xf16, fragment, #blocked>
+    // CHECK-COUNT-16: tile_gpu.global_load %{{.*}}[%{{.*}}]{{.*}} : memref<60x31xf16> -> f16
+    // CHECK-NOT: vector<8xf16>
+    tile.copy %A[%z, %z] [64, 32] to %f[%z, %z] [64, 32] {bounds = #tile<bounds predicated>} : memref<60x31xf16> to !tile.buffer<64x32xf16, fragment, #blocked>
+  }
+  return
+}
+
+// cp.async with zero fill; rows share one address base.
+// CHECK-LABEL: func.func @copy_async
+func.func @copy_async(%A: memref<?x?xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %y = arith.muli %bx, %c64 : i32
+    %s = tile.alloc "s" {tile.shared_offset = 1024 : i64} : !tile.buffer<64x32xf16, shared, #row>
+    // CHECK: tile_gpu.extent
+    // CHECK: arith.cmpi ult
+    // CHECK: tile_gpu.async_copy %{{.*}}[%{{.*}}], %[[BASE:.*]] + 1024 valid %{{.*}} {bypass_l1, bytes = 16 : i64} : memref<?x?xf16>
+    // CHECK: tile_gpu.async_copy %{{.*}}[%{{.*}}], %[[BASE]] + 3072 valid %{{.*}} {bypass_l1, bytes = 16 : i64} : memref<?x?xf16>
+    // CHECK-NOT: tile_gpu.async_copy
+    // CHECK: tile_gpu.async_commit
+    // CHECK: tile_gpu.async_wait 0
+    // CHECK: tile_gpu.barrier
+    tile.copy_async %A[%y, %z] [64, 32] to %s[%z, %z] [64, 32] {bounds = #tile<bounds predicated>} : memref<?x?xf16> to !tile.buffer<64x32xf16, shared, #row>
+    tile.async_commit
+    tile.async_wait {pending = 0 : i64}
+    tile.sync_threads
+  }
+  return
+}
+
+// Element loops: vector loads, one select per padded lane, vector stores.
+// CHECK-LABEL: func.func @parallel
+func.func @parallel(%A: memref<64x32xf32>, %B: memref<64x32xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    // CHECK-COUNT-4: tile_gpu.global_load %{{.*}}[%{{.*}}] {alignment = 16 : i64} : memref<64x32xf32> -> vector<4xf32>
+    // CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xf16>
+    // CHECK-COUNT-2: tile_gpu.global_store %{{.*}}, %{{.*}}[%{{.*}}] {alignment = 16 : i64} : vector<8xf16>, memref<64x32xf16>
+    tile.parallel [64, 32] attributes {layout = #blocked} {
+    ^bb1(%i: i32, %j: i32):
+      %v = tile.load %A[%i, %j] {bounds = #tile<bounds full>} : memref<64x32xf32> -> f32
+      %w = arith.mulf %v, %v : f32
+      %h = arith.truncf %w : f32 to f16
+      tile.store %h, %B[%i, %j] {bounds = #tile<bounds full>} : f16, memref<64x32xf16>
+    }
+  }
+  return
+}
+
+// Replicas compute, but only the primary copy stores or adds.
+// CHECK-LABEL: func.func @replicas
+func.func @replicas(%A: memref<32xf32>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %one = arith.constant 1.0 : f32
+    // CHECK: %[[T:.*]] = tile_gpu.thread_id
+    // CHECK: %[[P:.*]] = arith.cmpi eq
+    // CHECK: tile_gpu.global_store %{{.*}}, %{{.*}}[%{{.*}}] if %[[P]]
+    // CHECK: tile_gpu.global_atomic add %{{.*}}, %{{.*}}[%{{.*}}] if %[[P]]
+    tile.parallel [32] attributes {layout = #rep} {
+    ^bb1(%i: i32):
+      tile.store %one, %A[%i] {bounds = #tile<bounds full>} : f32, memref<32xf32>
+      tile.atomic add %one, %A[%i] {bounds = #tile<bounds full>} : f32, memref<32xf32>
+    }
+  }
+  return
+}
+
+// A fragment written under a condition becomes a result of the condition.
+// CHECK-LABEL: func.func @conditional
+func.func @conditional(%n: i32) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %one = arith.constant 1.0 : f32
+    %f = tile.alloc "f" : !tile.buffer<32xf32, fragment, #rep>
+    // CHECK: tile_gpu.read_fragment
+    // CHECK: scf.if %{{.*}} -> (f32)
+    // CHECK: tile_gpu.write_fragment
+    tile.parallel [32] attributes {layout = #rep} {
+    ^bb1(%i: i32):
+      %c = arith.cmpi slt, %i, %n : i32
+      scf.if %c {
+        tile.store %one, %f[%i] : f32, !tile.buffer<32xf32, fragment, #rep>
+      }
+    }
+  }
+  return
+}
+
+// Scalar variables are registers; a dynamically indexed array is memory.
+// CHECK-LABEL: func.func @locals
+func.func @locals(%A: memref<32xf32>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %one = arith.constant 1.0 : f32
+    %z = arith.constant 0 : i32
+    %x = tile.alloc "x" : !tile.buffer<f32, local>
+    %y = tile.alloc "y" : !tile.buffer<4xf32, local>
+    // CHECK: memref.alloca() : memref<4xf32, #gpu.address_space<private>>
+    // CHECK: tile_gpu.write_fragment %{{.*}}, %{{.*}} : vector<1xf32>, <f32, local>
+    tile.store %one, %x[] : f32, !tile.buffer<f32, local>
+    // CHECK: memref.store
+    tile.store %one, %y[%bx] : f32, !tile.buffer<4xf32, local>
+    // CHECK: tile_gpu.read_fragment %{{.*}} : <f32, local> -> vector<1xf32>
+    %v = tile.load %x[] : !tile.buffer<f32, local> -> f32
+    tile.store %v, %A[%z] {bounds = #tile<bounds full>} : f32, memref<32xf32>
+  }
+  return
+}
+}
