@@ -428,6 +428,11 @@ class Loops(Statements):
         self.warnings.append(text)
         warnings.warn(FrontendWarning(text), stacklevel=2)
 
+    def no_effect(self, name: str, reason: str) -> None:
+        """Says that a hint is accepted and ignored."""
+        place = self.here()
+        self.warn(f"{place.file}:{place.line}: {name} has no effect: {reason}")
+
     warnings: list[str]
 
     # While.

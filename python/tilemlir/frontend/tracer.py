@@ -205,7 +205,8 @@ def trace(
     try:
         _trace(tracer, function, plain, arguments, dict(keywords or {}), name or plain.__name__)
     except FrontendError as error:
-        raise tracer.located(error) from error.__cause__
+        # The user's place is in the message; the frames of the evaluator would only bury it.
+        raise tracer.located(error).with_traceback(None) from error.__cause__
     finally:
         active.activate(previous)
     _set_module_attributes(tracer, target, options)

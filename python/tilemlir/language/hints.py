@@ -31,6 +31,50 @@ def annotate_min_blocks_per_sm(count: int) -> None:
     context.require("T.annotate_min_blocks_per_sm").min_blocks_per_sm(count)
 
 
+def annotate_l2_hit_ratio(ratios: Mapping[Any, Any]) -> None:
+    """Accepted with a warning: L2 persistence is not controlled."""
+    context.require("T.annotate_l2_hit_ratio").no_effect("T.annotate_l2_hit_ratio", "L2 persistence is not controlled")
+
+
+def annotate_restrict_buffers(*buffers: Any) -> None:
+    """Accepted: tensors do not overlap by contract, which every launch checks."""
+    context.require("T.annotate_restrict_buffers")
+
+
+def annotate_producer_reg_dealloc(count: int = 24) -> None:
+    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
+    _register_budget("T.annotate_producer_reg_dealloc")
+
+
+def annotate_consumer_reg_alloc(count: int = 240) -> None:
+    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
+    _register_budget("T.annotate_consumer_reg_alloc")
+
+
+def disable_warp_group_reg_alloc() -> None:
+    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
+    _register_budget("T.disable_warp_group_reg_alloc")
+
+
+def no_set_max_nreg() -> None:
+    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
+    _register_budget("T.no_set_max_nreg")
+
+
+def _register_budget(name: str) -> None:
+    context.require(name).no_effect(name, "register budgets of warp groups are chosen by the compiler")
+
+
+def pdl_trigger() -> None:
+    """Lets a dependent kernel start early, where launches are set up for it; kernels here run one after the other."""
+    context.require("T.pdl_trigger")
+
+
+def pdl_sync() -> None:
+    """Waits for the kernel before; kernels of one stream run one after the other, so that it has finished already."""
+    context.require("T.pdl_sync")
+
+
 def assume(condition: Any) -> None:
     """Promises that a condition holds. Conditions on launch-time values only are checked by the launcher."""
     context.require("T.assume").assume(condition)

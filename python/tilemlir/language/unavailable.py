@@ -56,20 +56,14 @@ REASONS: dict[str, str] = {
             "warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor shfl_sync shfl_xor "
             "shfl_down shfl_up ballot ballot_sync any_sync all_sync activemask match_any_sync match_all_sync "
             "syncthreads_count syncthreads_and syncthreads_or shuffle_elect sync_grid sync_warp named_barrier_arrive "
-            "rng_init rng_rand rng_rand_float PersistentTileScheduler BaseTileScheduler annotate_l2_hit_ratio "
-            "annotate_restrict_buffers annotate_compile_flags annotate_pass_configs hypot ldexp Ramp Broadcast Shuffle "
-            "extract_lane dp4a pdl_trigger pdl_sync block_rank_in_cluster cluster_arrive cluster_wait cluster_sync "
+            "rng_init rng_rand rng_rand_float PersistentTileScheduler BaseTileScheduler "
+            "annotate_compile_flags annotate_pass_configs hypot ldexp Ramp Broadcast Shuffle "
+            "extract_lane dp4a  block_rank_in_cluster cluster_arrive cluster_wait cluster_sync "
             "loop_break thread_return alloc_buffer fast_rcp add2 sub2 mul2 fma2 max2 min2 abs2 "
             "ieee_add ieee_sub ieee_mul ieee_fmaf ieee_frcp ieee_fsqrt ieee_frsqrt ieee_fdiv ldg32 ldg64 ldg128 ldg256 "
             "stg32 stg64 stg128 stg256 index_to_coordinates"
         ).split(),
         "it is not available yet",
-    ),
-    **dict.fromkeys(
-        (
-            "disable_warp_group_reg_alloc no_set_max_nreg annotate_producer_reg_dealloc annotate_consumer_reg_alloc"
-        ).split(),
-        "register budgets of warp groups are chosen by the compiler",
     ),
 }
 

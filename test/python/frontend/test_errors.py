@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from pathlib import Path
 
 import faulty_kernels
@@ -408,6 +409,14 @@ def test_line_and_carets(name):
     assert marked and not marked.startswith(" ")
     first = getattr(faulty_kernels, name).function.__code__.co_firstlineno
     assert first <= place.line <= first + 12
+
+
+def test_no_frames_of_the_evaluator():
+    error = error_of(faulty_kernels.undefined)
+    frames = traceback.extract_tb(error.__traceback__)
+    assert [frame.name for frame in frames if "tilemlir" in frame.filename and "test" not in frame.filename] == [
+        "trace"
+    ]
 
 
 def test_codes_are_checked():

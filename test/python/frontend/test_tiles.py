@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tilemlir.language as T
 from frontend_support import error_of, lines_of, operations, text_of
-from tilemlir.frontend import trace
+from tilemlir.frontend import FrontendWarning, trace
 
 
 def test_gemm_flags():
@@ -201,3 +201,17 @@ def test_verifier_messages_are_located():
     assert error.code == "verification"
     assert error.message == "the compiler rejects this operation: kernel a block has 1 to 1024 threads, found 4096"
     assert error.location is not None and error.location.text.strip() == "with T.Kernel(1, threads=64) as bx:"
+
+
+def test_hints_without_effect():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1) as bx:
+            T.disable_warp_group_reg_alloc()
+            T.annotate_restrict_buffers(A)
+            T.pdl_sync()
+            A[0] = 1.0
+
+    with pytest.warns(FrontendWarning, match="T.disable_warp_group_reg_alloc has no effect: register budgets"):
+        traced = trace(kernel)
+    assert len(traced.warnings) == 1
