@@ -6,9 +6,10 @@ except where the function is defined on integers.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..language.dtypes import DType, bool_, float32
+from ..language.dtypes import DType, float32
 from .arithmetic import Arithmetic, python_type
 from .values import Scalar
 
@@ -19,7 +20,7 @@ _UNARY = {
     "cos": "math.cos", "tan": "math.tan", "tanh": "math.tanh", "erf": "math.erf",
 }  # fmt: skip
 _WHOLE = {"floor", "ceil", "round", "nearbyint", "trunc"}
-_TESTS = {"isnan": "math.isnan", "isinf": "math.isinf", "isfinite": "math.isfinite"}
+_TESTS = ("isnan", "isinf", "isfinite")
 _OPERATORS = {"ceildiv", "floordiv", "floormod", "truncdiv", "truncmod", "max", "min"}
 _LARGEST_UNROLLED_EXPONENT = 16
 
@@ -96,7 +97,11 @@ class Mathematics(Arithmetic):
         if not value.dtype.is_float:
             return name == "isfinite"
         operand = self.convert(value, self._compute_type(value.dtype))
-        return Scalar(self.value(_TESTS[name], self.i1, [operand.value]), bool_)
+        if name == "isnan":
+            return self.compare("ne", operand, operand)
+        # Comparisons with NaN are false: a NaN is neither infinite nor finite.
+        magnitude = self._absolute(operand)
+        return self.compare("eq" if name == "isinf" else "lt", magnitude, math.inf)
 
     def _absolute(self, value: Scalar) -> Scalar:
         if value.dtype.kind in ("uint", "bool") or (value.dtype.is_integer and value.nonnegative):

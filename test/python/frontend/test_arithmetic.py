@@ -178,7 +178,9 @@ def test_math_functions():
     assert body_of(lambda a: T.floor(a), "int32", out="int32") == []
     assert body_of(lambda a, b: T.fmod(a, b), "float32", "float32") == ["arith.remf"]
     assert body_of(lambda a, b: T.copysign(a, b), "float32", "float32") == ["math.copysign"]
-    assert body_of(lambda a: T.isnan(a), "float32", out="bool") == ["math.isnan"]
+    assert body_of(lambda a: T.isnan(a), "float32", out="bool") == ["arith.cmpf une"]
+    assert body_of(lambda a: T.isinf(a), "float32", out="bool") == ["math.absf", "arith.cmpf oeq"]
+    assert body_of(lambda a: T.isfinite(a), "float16", out="bool") == ["arith.extf", "math.absf", "arith.cmpf olt"]
     assert body_of(lambda a: T.popcount(a), "uint32", out="int32") == ["math.ctpop"]
 
 

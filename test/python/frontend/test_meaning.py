@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import tilemlir.language as T
@@ -584,3 +586,41 @@ def test_order_of_reads_and_writes():
     a, r = np.array([7, 8, 0, 0, 0, 0, 0, 0], np.int32), np.zeros(8, np.int32)
     interpret(trace(kernel), a, r)
     assert list(r) == [1, 8, 8, 100, 50, 7, 101, 100]
+
+
+FUNCTIONS = {
+    "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: 10.0**x, "log": np.log, "log2": np.log2, "log10": np.log10,
+    "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "floor": np.floor, "ceil": np.ceil,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), "nearbyint": np.rint, "trunc": np.trunc,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "abs": np.abs,
+    "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "erf": np.vectorize(math.erf),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_math_functions(name, dtype):
+    out = "bool" if name.startswith("is") else dtype
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64,), dtype), R: T.Tensor((64,), out)):
+        with T.Kernel(1) as bx:
+            for i in T.Parallel(64):
+                R[i] = getattr(T, name)(A[i])
+
+    a = np.random.default_rng().uniform(-3, 3, 64).astype(dtype)
+    a[:6] = [0.5, -0.5, 1.5, 2.5, -2.5, 0]
+    if name.startswith("is"):
+        a[:4] = [np.nan, np.inf, -np.inf, 0]
+    if name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):
+        a = np.abs(a) + np.asarray(0.125, dtype)
+    r = np.zeros(64, out)
+    interpret(trace(kernel), a, r)
+    with np.errstate(all="ignore"):
+        reference = FUNCTIONS[name](a.astype(np.float64))
+    if out == "bool":
+        assert (r == reference).all()
+    else:
+        np.testing.assert_allclose(
+            r.astype(np.float64), reference, rtol=2e-3 if dtype == "float16" else 3e-6, atol=1e-6
+        )
