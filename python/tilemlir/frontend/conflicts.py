@@ -26,7 +26,7 @@ class Conflicts(Hosting):
         super().store(target, value)
 
     def _check_conflict(self, target: Element, value: Any) -> None:
-        if not isinstance(value, Scalar) or value.constant is not None or not self._is_inside(value):
+        if not isinstance(value, Scalar) or value.constant is not None:
             return  # all iterations write the same value
         own = {id(index) for index in self.parallel_indices}  # == on scalars makes an operation
         used: set[int] = set()
@@ -36,22 +36,46 @@ class Conflicts(Hosting):
                     if id(atom) not in own and self._is_inside(atom):
                         return  # may depend on anything
                     used.add(id(atom))
-        for position, (index, extent) in enumerate(zip(self.parallel_indices, self.parallel_extents, strict=True)):
-            if id(index) not in used and isinstance(extent, int) and extent > 1:
-                name = self.parallel_names[position] if position < len(self.parallel_names) else f"index {position}"
-                self.fail(
-                    "parallel-conflict",
-                    f"all iterations of {name} write the same element of {target.storage.name}, in no order",
-                    found=f"a store without {name} in its place, in the T.Parallel loop of line {self.parallel_line}",
-                    allowed="one element per iteration",
-                    fix="combine values with T.reduce_sum, T.atomic_add or a T.serial loop",
-                )
+        free = [
+            position
+            for position, (index, extent) in enumerate(zip(self.parallel_indices, self.parallel_extents, strict=True))
+            if id(index) not in used and isinstance(extent, int) and extent > 1
+        ]
+        for position in sorted(self._indices_behind(value).intersection(free)) if free else ():
+            name = self.parallel_names[position] if position < len(self.parallel_names) else f"index {position}"
+            self.fail(
+                "parallel-conflict",
+                f"all iterations of {name} write the same element of {target.storage.name}, in no order",
+                found=f"a store without {name} in its place, in the T.Parallel loop of line {self.parallel_line}",
+                allowed="one element per iteration",
+                fix="combine values with T.reduce_sum, T.atomic_add or a T.serial loop",
+            )
+
+    def _indices_behind(self, scalar: Scalar) -> set[int]:
+        """Positions of the indices of the loop that a value is computed from."""
+        found: set[int] = set()
+        seen: set[ir.Value] = set()
+        pending = [scalar.value]
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            owner: Any = value.owner
+            if isinstance(owner, ir.Block):
+                if owner.owner.operation == self.parallel:
+                    found.add(ir.BlockArgument(value).arg_number)
+                continue
+            if self._is_inside_operation(owner):
+                pending.extend(owner.operation.operands)
+        return found
 
     def _is_inside(self, scalar: Scalar) -> bool:
         """Whether a scalar is computed in the T.Parallel loop being traced."""
         owner: Any = scalar.value.owner
-        if isinstance(owner, ir.Block):
-            owner = owner.owner
+        return self._is_inside_operation(owner.owner if isinstance(owner, ir.Block) else owner)
+
+    def _is_inside_operation(self, owner: Any) -> bool:
         while owner is not None:
             operation = owner.operation
             if operation == self.parallel:

@@ -133,7 +133,7 @@ def test_alloc_var():
 
     text = text_of(kernel)
     assert text.count("tile.alloc") == 1
-    assert text.count("tile.store") == 6
+    assert text.count("tile.store") == 8
 
 
 def test_swap_reads_before_writing():
@@ -372,6 +372,8 @@ def test_stores_that_iterations_may_share():
             for i, j in T.Parallel(64, 64):
                 R[bx] = 1.0  # every iteration writes the same value
                 R[bx] = scale
+                R[bx] = scale * 2.0 + bx
+                R[i] = i * 2
                 R[I[j]] = A[i, j]  # may be a permutation
                 if i == 0:
                     R[j] = A[i, j]
@@ -379,4 +381,4 @@ def test_stores_that_iterations_may_share():
             for i, j in T.Parallel(64, 1):
                 R[i] = A[i, j]
 
-    assert operations(trace(kernel)).count("tile.store") == 6
+    assert operations(trace(kernel)).count("tile.store") == 8
