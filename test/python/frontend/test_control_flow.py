@@ -133,7 +133,7 @@ def test_alloc_var():
 
     text = text_of(kernel)
     assert text.count("tile.alloc") == 1
-    assert text.count("tile.store") == 8
+    assert text.count("tile.store") == 6
 
 
 def test_swap_reads_before_writing():
