@@ -340,3 +340,17 @@ OptionsAttr OptionsAttr::of(Operation *op) {
       return options;
   return get(context, DictionaryAttr::get(context));
 }
+
+//===----------------------------------------------------------------------===//
+// Software pipelines
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     PipelineRole role, int64_t slots, int64_t ahead) {
+  if (slots < 2 || ahead < 1 || ahead >= slots)
+    return emitError() << "a pipeline runs 1 to slots - 1 iterations ahead in "
+                          "at least 2 slots, found slots = "
+                       << slots << ", ahead = " << ahead;
+  return success();
+}

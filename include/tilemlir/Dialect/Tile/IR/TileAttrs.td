@@ -95,6 +95,24 @@ def Tile_LoopHintAttr : Tile_Attr<"LoopHint", "loop_hint"> {
   let assemblyFormat = "`<` $kind (`,` $factor^)? `>`";
 }
 
+def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
+  let summary = "place of an operation in a software pipeline";
+  let description = [{
+    A discardable attribute named `tile.pipeline`, set by `tile-multibuffer`.
+    The `scf.for` of a pipeline has the role `steady`: in iteration `k` it uses
+    slot `(k - lower) mod slots` of each buffer that is loaded ahead. An
+    `scf.if` with the role `issue` starts the loads of the iteration `ahead`
+    steps later (inside the loop) or of one of the first `ahead` iterations (in
+    the prologue before the loop).
+    ```mlir
+    scf.if %in { ... } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
+    ```
+  }];
+  let parameters = (ins "PipelineRole":$role, "int64_t":$slots, "int64_t":$ahead);
+  let assemblyFormat = "`<` $role `,` `slots` `=` $slots `,` `ahead` `=` $ahead `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_RasterAttr : Tile_Attr<"Raster", "raster"> {
   let summary = "order in which blocks walk the first two grid dimensions";
   let description = [{

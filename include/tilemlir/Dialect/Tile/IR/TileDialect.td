@@ -52,7 +52,22 @@ def Tile_Dialect : Dialect {
     "::mlir::DenseI64ArrayAttr":$outputs,
     "::mlir::tile::TargetAttr":$target,
     "::mlir::tile::OptionsAttr":$options,
-    "::mlir::tile::LaunchPlanAttr":$launch_plan
+    "::mlir::tile::LaunchPlanAttr":$launch_plan,
+    // Of loads in a tile.pipelined: iterations that they start early.
+    "::mlir::IntegerAttr":$ahead,
+    // Of scf.for and scf.if: the place in a software pipeline.
+    "::mlir::tile::PipelineAttr":$pipeline,
+    // Of scf.for that was a tile.pipelined: what was decided about it.
+    "::mlir::tile::ChoiceAttr":$loop_choice,
+    // Of tile.alloc: number of slots (leading dimension) of a buffer whose
+    // contents are only used inside of the pipelines that fill it.
+    "::mlir::IntegerAttr":$slots,
+    // Of tile.alloc: byte offset in the shared memory of the block.
+    "::mlir::IntegerAttr":$shared_offset,
+    // Of tile.kernel: bytes of shared memory of a block.
+    "::mlir::IntegerAttr":$shared_bytes,
+    // Of the module: what explain() shows, see tile-collect-report.
+    "::mlir::ArrayAttr":$report
   );
 }
 

@@ -74,12 +74,17 @@ def Tile_Path : Tile_Enum<"Path", "the instruction an operation is executed with
     I32EnumAttrCase<"Tcgen05", 10, "tcgen05">,
     I32EnumAttrCase<"Shuffle", 11, "shuffle">,
     I32EnumAttrCase<"Scratch", 12, "scratch">,    // through shared memory
-    I32EnumAttrCase<"Registers", 13, "registers">]>; // inside one thread
+    I32EnumAttrCase<"Registers", 13, "registers">, // inside one thread
+    I32EnumAttrCase<"Serial", 14, "serial">]>;     // a loop without overlap
 def Tile_PathAttr : Tile_EnumAttr<Tile_Path, "path">;
 
 def Tile_LoopKind : Tile_Enum<"LoopKind", "how a counted loop is executed", [
     I32EnumAttrCase<"Serial", 0, "serial">, I32EnumAttrCase<"Unroll", 1, "unroll">,
     I32EnumAttrCase<"Vectorized", 2, "vectorized">]>;
+
+def Tile_PipelineRole : Tile_Enum<"PipelineRole", "part of a software pipeline", [
+    I32EnumAttrCase<"Issue", 0, "issue">,      // starts the loads of a later iteration
+    I32EnumAttrCase<"Steady", 1, "steady">]>;  // the loop
 
 def Tile_RasterOrder : Tile_Enum<"RasterOrder", "direction of block rasterisation", [
     I32EnumAttrCase<"Row", 0, "row">, I32EnumAttrCase<"Column", 1, "column">]>;

@@ -5,4 +5,162 @@
 include "mlir/Pass/PassBase.td"
 include "tilemlir/Dialect/Tile/Transforms/LayoutPasses.td"
 
+//===----------------------------------------------------------------------===//
+// Pipelining and synchronisation
+//===----------------------------------------------------------------------===//
+
+def TilePlanPipeline : Pass<"tile-plan-pipeline"> {
+  let summary = "decide which loads of pipelined loops run ahead";
+  let description = [{
+    A load of a `tile.pipelined` with `num_stages = S >= 2` runs `S - 1`
+    iterations ahead when that cannot change a result: its tensor is not
+    written by the kernel, its offsets and conditions can be computed for a
+    later iteration (pure operations, loads of unchanging tensors, variables
+    with such writers), and its destination is filled anew in every iteration
+    before it is read. Such loads get `tile.ahead`; `stage` and `order` list
+    the schedule of the operations with an effect, in program order: loads that
+    run ahead have stage 0 and come first, all others have stage `S - 1`.
+    An operation with regions has the stage of what stays in it.
+    `choice` of the loop says what was decided, and the reason for every load
+    that stays.
+
+    A schedule of the user is kept: operations with a lower `stage` run ahead by
+    the difference, `order` is the order in a step, -1 leaves an entry to the
+    compiler. Lists of a wrong length, positions used twice, stages that need
+    more slots than `num_stages`, and orders that break a dependence are errors.
+    A schedule that runs something else than loads ahead is replaced by the
+    compiler's, with a warning.
+
+    ```mlir
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      %o = arith.muli %k, %c32 : i32
+      tile.copy %A[%y, %o] [128, 32] to %a[%c0, %c0] [128, 32] : ...
+      tile.gemm %a, %b, %acc : ...
+    }
+    ```
+    becomes
+    ```mlir
+    tile.pipelined %c0 to %n stages(3) attributes {choice = #tile.choice<cp_async, "loads of A_shared run 2 iterations ahead in 3 slots", {ahead = 2, slots = 3}>, order = array<i64: 0, 1>, stage = array<i64: 0, 2>} {
+    ^bb0(%k: i32):
+      %o = arith.muli %k, %c32 : i32
+      tile.copy %A[%y, %o] [128, 32] to %a[%c0, %c0] [128, 32] {tile.ahead = 2 : i64} : ...
+      tile.gemm %a, %b, %acc : ...
+    }
+    ```
+  }];
+}
+
+def TileMultibuffer : Pass<"tile-multibuffer"> {
+  let summary = "give buffers filled ahead one slot per iteration in flight";
+  let description = [{
+    Replaces every `tile.pipelined` by an `scf.for`. Buffers that are filled by
+    loads marked `tile.ahead` get a leading dimension of `num_stages` slots. A
+    prologue starts the loads of the first iterations; the loop starts those of
+    iteration `k + ahead` and uses the slot of iteration `k`. All issue parts
+    are guarded by the trip count, so that any number of iterations is right,
+    and slot numbers are carried through the loop without a division. Uses of a
+    buffer behind the loop see the slot of the last iteration.
+    Copies chosen as `cp_async` become `tile.copy_async`, except non-early ones
+    in a loop with loads in flight, which become plain copies, with a reason.
+
+    ```mlir
+    scf.if %first { tile.copy_async %A[...] to %slot0[...] } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
+    scf.for %k = %lb to %ub step %c1 iter_args(%slot = %c0, %next = %c1) -> (i32, i32) : i32 {
+      scf.if %more { tile.copy_async %A[...] to %issued[...] } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
+      %a = tile.subview %A_shared[%slot, %c0, %c0] [1, 128, 32] : ...
+      tile.gemm %a, %b, %acc : ...
+      ...
+    } {tile.pipeline = #tile.pipeline<steady, slots = 2, ahead = 1>}
+    ```
+  }];
+}
+
+def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
+  let summary = "complete asynchronous copies before their data is used";
+  let description = [{
+    For `cp.async`: each step of a pipeline commits one group, also when it
+    starts nothing, and the loop waits until at most `ahead - 1` groups are in
+    flight before it uses a slot. Other asynchronous copies are committed
+    together where they follow each other, and waited for before the first
+    operation that touches their destinations.
+
+    ```mlir
+    scf.for ... {
+      tile.async_wait {pending = 1 : i64}
+      scf.if %more { tile.copy_async ... } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
+      tile.async_commit
+      tile.gemm ...
+    } {tile.pipeline = #tile.pipeline<steady, slots = 3, ahead = 2>}
+    ```
+  }];
+}
+
+def TileAllocateMemory : Pass<"tile-allocate-memory"> {
+  let summary = "assign shared memory offsets";
+  let description = [{
+    Each shared allocation gets `tile.shared_offset`, the kernel
+    `tile.shared_bytes`. Buffers whose lifetimes do not overlap share memory,
+    unless the option `disable_shared_reuse` is set; `tile-insert-sync`, which
+    runs after this pass, orders such uses. Buffers used in the same innermost
+    loop share memory only if the kernel does not fit otherwise, because that
+    costs barriers in the loop. Needing more than the target has is an error
+    that lists every buffer with its size.
+
+    ```mlir
+    %a = tile.alloc "A_shared" : !tile.buffer<3x128x32xf16, shared>
+    %c = tile.alloc "C_shared" : !tile.buffer<128x128xf16, shared>
+    ```
+    becomes
+    ```mlir
+    %a = tile.alloc "A_shared" {tile.shared_offset = 0 : i64} : !tile.buffer<3x128x32xf16, shared>
+    %c = tile.alloc "C_shared" {tile.shared_offset = 0 : i64} : !tile.buffer<128x128xf16, shared>
+    ```
+  }];
+}
+
+def TileInsertSync : Pass<"tile-insert-sync"> {
+  let summary = "insert barriers between dependent accesses to shared memory";
+  let description = [{
+    A forward data-flow over the accesses since the last barrier, through loops
+    and branches. A barrier goes before the first operation that reads what
+    other threads may have written, or writes what they may have accessed.
+    Slots of pipelines, constant parts of buffers, atomics among each other and
+    accesses of threads to their own elements are known not to conflict. Data
+    of asynchronous copies is visible to all threads after a wait and a barrier.
+    Different allocations conflict when their memory overlaps.
+    Operations with a scratch buffer write it, pass a barrier of their own, and
+    read it: they need a barrier before them if the scratch memory was used
+    since the last one.
+    With the option `disable_thread_sync` the user orders the accesses to each
+    buffer; only slots of pipelines and reuse of memory are looked after.
+
+    ```mlir
+    tile.store %v, %s[%i] : f32, !tile.buffer<128xf32, shared>
+    tile.sync_threads
+    %w = tile.load %s[%j] : !tile.buffer<128xf32, shared> -> f32
+    ```
+  }];
+}
+
+def TileCollectReport : Pass<"tile-collect-report", "::mlir::ModuleOp"> {
+  let summary = "gather what was decided about every operation";
+  let description = [{
+    Sets the module attribute `tile.report`, an array with one dictionary for
+    each kernel, followed by one for each operation with a choice:
+
+    * kernel: `kernel`, `op = "kernel"`, `threads`, `shared_bytes`,
+      `target`, `shared_limit`, `buffers` (those in shared memory, each with
+      `name`, `shape`, `dtype`, `bytes`, `offset` and, of pipelines, `slots`),
+      `fragments` (`name`, `shape`, `dtype`, `elements_per_thread`), and the
+      position;
+    * operation: `kernel`, `op`, `path`, `reason`, `arguments`, `operands`
+      (names of tensors and buffers), and the position.
+
+    The position is `location` (`file:line`), `file`, `line` and `column`;
+    absent when the IR has none.
+    Identical entries of copies of one operation are listed once.
+  }];
+}
+
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_PASSES

@@ -1,0 +1,84 @@
+//===- PipelineAnalysis.h - what may run ahead in a loop --------*- C++ -*-===//
+//
+// Decides which loads of a pipelined loop can be started in an earlier
+// iteration without changing what the kernel computes, and why others cannot.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_DIALECT_TILE_TRANSFORMS_PIPELINEANALYSIS_H
+#define TILEMLIR_DIALECT_TILE_TRANSFORMS_PIPELINEANALYSIS_H
+
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
+
+namespace mlir::tile {
+
+/// Which values of a loop body can be computed again for another iteration:
+/// pure arithmetic, loads from storage that does not change meanwhile, and
+/// variables whose writers in the loop are themselves such.
+class ClonableValues {
+public:
+  explicit ClonableValues(PipelinedOp loop);
+
+  /// Nothing, or why `value` cannot be computed in another iteration.
+  std::optional<std::string> whyNot(Value value) const;
+  /// The same for the conditions and bounds of the operations between `op` and
+  /// the loop, under which `op` runs.
+  std::optional<std::string> whyNotReached(Operation *op) const;
+  /// The same for all values `op` and its regions take from outside of `op`.
+  std::optional<std::string> whyNotOperands(Operation *op) const;
+  /// The same for a read of `root`.
+  std::optional<std::string> whyNotRead(Value root) const;
+
+private:
+  std::optional<std::string> check(Value value,
+                                   llvm::SmallDenseSet<Value> &active) const;
+  std::optional<std::string>
+  checkReached(Operation *op, llvm::SmallDenseSet<Value> &active) const;
+  std::optional<std::string> checkVariable(Value variable) const;
+
+  /// Accessors of operations are not const.
+  mutable PipelinedOp loop;
+  /// Accesses inside of the loop, in program order.
+  SmallVector<BufferAccess> accesses;
+  llvm::DenseSet<Value> writtenInLoop, writtenTensors;
+  /// A tensor is written in the loop, and tensors may overlap.
+  bool mayAliasWrites = false;
+  llvm::DenseMap<Value, std::string> refusedVariables;
+};
+
+/// Whether `op` has an entry in the stage and order lists of its loop: it, or
+/// something inside of it, does more than compute or load values.
+bool isScheduled(Operation *op);
+
+/// The decision for one pipelined loop.
+struct RunAheadPlan {
+  PipelinedOp loop;
+  /// Operations that fill shared memory ahead of use, in program order.
+  llvm::SetVector<Operation *> producers;
+  /// Allocations that they fill.
+  llvm::SetVector<Value> buffers;
+  /// Loads that stay in their iteration, with the reason.
+  llvm::MapVector<Operation *, std::string> refused;
+};
+
+/// Plans of all loops of `kernel` with num_stages of 2 or more. `mayRunAhead`
+/// restricts the candidates (by the user's schedule).
+SmallVector<RunAheadPlan>
+planRunAhead(KernelOp kernel, function_ref<bool(Operation *)> mayRunAhead);
+
+/// Uses of a multi-buffered allocation outside of the loops that fill it.
+struct OutsideUses {
+  SmallVector<Operation *> before, after;
+};
+
+/// Splits the operations of `kernel` that use `buffer`, but are not inside of
+/// `loop`, by their place relative to `loop`; failure when one is neither.
+FailureOr<OutsideUses> getOutsideUses(Value buffer, PipelinedOp loop);
+
+} // namespace mlir::tile
+
+#endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_PIPELINEANALYSIS_H

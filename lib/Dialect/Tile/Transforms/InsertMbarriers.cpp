@@ -1,0 +1,31 @@
+//===- InsertMbarriers.cpp - complete asynchronous copies -------*- C++ -*-===//
+//
+// Hands each kind of asynchronous copy to the part that knows how it
+// completes. `cp.async` completes in groups (CpAsyncGroups.cpp).
+//
+//===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
+#include "tilemlir/Dialect/Tile/Transforms/Passes.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEINSERTMBARRIERS
+#include "tilemlir/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+class TileInsertMbarriersPass
+    : public mlir::tile::impl::TileInsertMbarriersBase<
+          TileInsertMbarriersPass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([&](KernelOp kernel) {
+      return failed(insertCpAsyncGroups(kernel)) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

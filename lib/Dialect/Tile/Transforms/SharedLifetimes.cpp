@@ -1,0 +1,154 @@
+//===- SharedLifetimes.cpp - when shared buffers hold data ------*- C++ -*-===//
+#include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+int64_t mlir::tile::getSharedBytes(BufferType type) {
+  if (SharedLayoutAttr layout = type.getSharedLayout())
+    return layout.getLayout(type.getShape(), type.getElementBits()).sizeBytes();
+  return (type.getNumElements() * type.getElementBits() + 7) / 8;
+}
+
+static bool isLoop(Operation *op) {
+  return isa<LoopLikeOpInterface, PipelinedOp, scf::WhileOp>(op) &&
+         !isa<ParallelOp>(op);
+}
+
+static bool isSteady(Operation *op) {
+  auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
+  return attr && attr.getRole() == PipelineRole::Steady;
+}
+
+namespace {
+class LifetimeBuilder {
+public:
+  explicit LifetimeBuilder(KernelOp kernel) : kernel(kernel) {
+    number(kernel);
+    collectNestedAccesses(kernel, accesses);
+  }
+
+  SmallVector<SharedLifetime> run() {
+    SmallVector<SharedLifetime> result;
+    kernel.walk([&](AllocOp alloc) {
+      auto type = cast<BufferType>(alloc.getType());
+      if (type.isShared())
+        result.push_back(getLifetime(alloc, type));
+    });
+    return result;
+  }
+
+private:
+  void number(Operation *op) {
+    begin[op] = next++;
+    if (!isa<ParallelOp>(op))
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Operation &inner : block)
+            number(&inner);
+    end[op] = next++;
+  }
+
+  /// Nothing in `buffer` survives from one iteration of `loop` to the next.
+  bool isPrivate(Operation *loop, AllocOp alloc) {
+    // Filled by pipelines only; the pipeline itself keeps slots.
+    if (alloc->hasAttr("tile.slots"))
+      return !isSteady(loop);
+    if (loop->getNumRegions() != 1)
+      return false;
+    SmallVector<ArrayRef<IndexRange>> parts;
+    auto whole = getWholeRegion(cast<BufferType>(alloc.getType()));
+    for (const BufferAccess &access : accesses) {
+      if (access.root != alloc.getResult() || !loop->isAncestor(access.op))
+        continue;
+      if (!access.isWrite || access.isAtomic)
+        return isCovered(whole, parts);
+      if (access.isExact && access.op->getParentOp() == loop)
+        parts.push_back(access.region);
+      if (isCovered(whole, parts))
+        return true;
+    }
+    // Written and never read.
+    return true;
+  }
+
+  SharedLifetime getLifetime(AllocOp alloc, BufferType type) {
+    SharedLifetime lifetime;
+    lifetime.alloc = alloc;
+    lifetime.bytes = getSharedBytes(type);
+    if (SharedLayoutAttr layout = type.getSharedLayout())
+      lifetime.alignment = layout.getLayout(type.getShape(), type.getElementBits())
+                               .requiredAlignment();
+    SmallVector<Operation *> users;
+    for (const BufferAccess &access : accesses)
+      if (access.root == alloc.getResult())
+        users.push_back(access.op);
+    if (users.empty())
+      return lifetime;
+
+    lifetime.first = next;
+    lifetime.last = -1;
+    auto extend = [&](int64_t from, int64_t to) {
+      lifetime.first = std::min(lifetime.first, from);
+      lifetime.last = std::max(lifetime.last, to);
+    };
+    for (Operation *user : users) {
+      extend(begin[user], end[user]);
+      bool innermost = true;
+      for (Operation *parent = user->getParentOp(); parent != kernel;
+           parent = parent->getParentOp()) {
+        if (!isLoop(parent))
+          continue;
+        if (innermost && isLeaf(parent))
+          lifetime.innermostLoops.insert(parent);
+        innermost = false;
+        bool allInside = llvm::all_of(users, [&](Operation *other) {
+          return parent->isProperAncestor(other);
+        });
+        if (!allInside || !isPrivate(parent, alloc))
+          extend(begin[parent], end[parent]);
+      }
+      // Memory that is still being written is not free.
+      if (isa<CopyAsyncOp>(user))
+        extend(begin[user], getNextWait(user));
+      if (auto copy = dyn_cast<CopyOp>(user))
+        if (copy.getChoice() && (copy.getChoice()->getPath() == Path::Tma ||
+                                 copy.getChoice()->getPath() == Path::Bulk))
+          lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
+    }
+    return lifetime;
+  }
+
+  static bool isLeaf(Operation *loop) {
+    return !loop
+                ->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+                  return inner != loop && isLoop(inner)
+                             ? WalkResult::interrupt()
+                             : WalkResult::advance();
+                })
+                .wasInterrupted();
+  }
+
+  /// Position of the first wait behind `op`; the end of the kernel if none.
+  int64_t getNextWait(Operation *op) {
+    int64_t position = end[kernel];
+    kernel.walk([&](AsyncWaitOp wait) {
+      if (begin[wait] > begin[op])
+        position = std::min(position, begin[wait]);
+    });
+    return position;
+  }
+
+  KernelOp kernel;
+  SmallVector<BufferAccess> accesses;
+  llvm::DenseMap<Operation *, int64_t> begin, end;
+  int64_t next = 0;
+};
+} // namespace
+
+SmallVector<SharedLifetime> mlir::tile::getSharedLifetimes(KernelOp kernel) {
+  return LifetimeBuilder(kernel).run();
+}

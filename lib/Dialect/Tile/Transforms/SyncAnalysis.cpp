@@ -1,0 +1,499 @@
+//===- SyncAnalysis.cpp - where threads must meet ---------------*- C++ -*-===//
+//
+// A forward data-flow. The state is the set of accesses to shared memory since
+// the last barrier. An operation that conflicts with one of them needs a
+// barrier in front of it.
+//
+// Where the barrier goes: a conflict with something outside of a branch or a
+// loop is resolved in front of the branch or loop, so that barriers in a loop
+// are those that every iteration needs, and branches that threads may take
+// differently hold none. A loop is analysed first by itself, from the state its
+// own iterations leave behind, and then with the state in front of it.
+//
+//===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/SyncAnalysis.h"
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// A slot counter of a loop: starts at a constant, and each iteration goes to
+/// the next of `slots` slots.
+struct SlotCounter {
+  /// The counter that stands for all of its loop and number of slots.
+  Value representative;
+  /// What this counter is ahead of it.
+  int64_t distance = 0;
+  int64_t slots = 0;
+};
+
+/// One access since the last barrier.
+struct Pending {
+  Value root;
+  SmallVector<IndexRange, 4> region;
+  bool isWrite = false, isAtomic = false;
+  FragmentLayoutAttr threads;
+
+  bool operator==(const Pending &other) const {
+    return root == other.root && region == other.region &&
+           isWrite == other.isWrite && isAtomic == other.isAtomic &&
+           threads == other.threads;
+  }
+};
+
+struct State {
+  SmallVector<Pending> accesses;
+  /// Asynchronous writes that may still be under way. They become accesses at
+  /// a wait: complete for the thread that started them, not for others.
+  SmallVector<Pending> inFlight;
+
+  static void insert(SmallVector<Pending> &list, const Pending &item) {
+    if (!llvm::is_contained(list, item))
+      list.push_back(item);
+  }
+  void join(const State &other) {
+    for (const Pending &item : other.accesses)
+      insert(accesses, item);
+    for (const Pending &item : other.inFlight)
+      insert(inFlight, item);
+  }
+  void meetAllThreads() { accesses.clear(); }
+  bool operator==(const State &other) const {
+    auto same = [](const SmallVector<Pending> &a,
+                   const SmallVector<Pending> &b) {
+      return a.size() == b.size() && llvm::all_of(a, [&](const Pending &item) {
+               return llvm::is_contained(b, item);
+             });
+    };
+    return same(accesses, other.accesses) && same(inFlight, other.inFlight);
+  }
+};
+
+class BarrierPlanner {
+public:
+  explicit BarrierPlanner(KernelOp kernel)
+      : kernel(kernel), leavesSyncToUser(OptionsAttr::of(kernel).getFlag(
+                            "disable_thread_sync", false)) {
+    kernel.walk([&](scf::ForOp loop) { findCounters(loop); });
+  }
+
+  SmallVector<Operation *> run() {
+    runBlock(*kernel.getBodyBlock(), State(), /*decide=*/true);
+    SmallVector<Operation *> result;
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (barriers.contains(op))
+        result.push_back(op);
+    });
+    return result;
+  }
+
+private:
+  void findCounters(scf::ForOp loop);
+  const SmallVector<Pending> &getAccesses(Operation *op);
+  Pending convert(const BufferAccess &access);
+
+  bool conflict(const Pending &before, const Pending &now);
+  bool shareMemory(Value lhs, Value rhs);
+
+  State runBlock(Block &block, State state, bool decide);
+  State runOp(Operation *op, State state, bool decide);
+  State runLeaf(Operation *op, State state, bool decide);
+  State runBranch(scf::IfOp branch, State state, bool decide);
+  State runLoop(Operation *loop, State state, bool decide);
+  /// One pass over the body; `exit` receives the state in which it is left.
+  State runBody(Operation *loop, State state, bool decide, State &exit);
+  /// `state` with the accesses of one iteration seen from the next.
+  State nextIteration(Operation *loop, State state);
+  /// `state` outside of `scope`, whose values mean nothing there.
+  State leave(Operation *scope, State state);
+  void forget(Operation *scope);
+  void widen(Pending &item, Operation *scope);
+  bool mayHoldBarriers(Operation *op);
+
+  KernelOp kernel;
+  /// The user orders accesses to each buffer. What the compiler made of them,
+  /// slots and shared memory reuse, is still its own to order.
+  bool leavesSyncToUser;
+  llvm::DenseMap<Value, SlotCounter> counters;
+  llvm::DenseMap<Operation *, SmallVector<Pending>> cache;
+  /// Scratch memory of an operation: the write in front of its own barrier.
+  llvm::DenseMap<Operation *, SmallVector<Pending>> scratchWrites;
+  llvm::DenseSet<Operation *> barriers;
+  /// Set when a pass that may not decide meets a conflict.
+  bool unresolved = false;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+/// The number of slots when `next` is `current + 1`, wrapped to 0.
+static std::optional<int64_t> matchAdvance(Value current, Value next) {
+  auto select = next.getDefiningOp<arith::SelectOp>();
+  if (!select || getConstant(select.getTrueValue()) != 0)
+    return std::nullopt;
+  auto sum = select.getFalseValue().getDefiningOp<arith::AddIOp>();
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!sum || !compare || sum.getLhs() != current ||
+      getConstant(sum.getRhs()) != 1 || compare.getLhs() != sum.getResult() ||
+      compare.getPredicate() != arith::CmpIPredicate::eq)
+    return std::nullopt;
+  return getConstant(compare.getRhs());
+}
+
+void BarrierPlanner::findCounters(scf::ForOp loop) {
+  SmallVector<std::pair<Value, SlotCounter>> found;
+  for (auto [argument, initial, next] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
+                 loop.getYieldedValues())) {
+    std::optional<int64_t> slots = matchAdvance(argument, next);
+    std::optional<int64_t> start = getConstant(initial);
+    if (!slots || !start || *start < 0 || *start >= *slots)
+      continue;
+    SlotCounter counter{argument, *start, *slots};
+    found.emplace_back(argument, counter);
+  }
+  for (auto &[argument, counter] : found) {
+    for (auto &[other, first] : found)
+      if (first.slots == counter.slots) {
+        int64_t start = counter.distance;
+        int64_t base = *getConstant(
+            loop.getTiedLoopInit(cast<BlockArgument>(other))->get());
+        counters[argument] = {other,
+                              (start - base + counter.slots) % counter.slots,
+                              counter.slots};
+        break;
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses and conflicts
+//===----------------------------------------------------------------------===//
+
+Pending BarrierPlanner::convert(const BufferAccess &access) {
+  Pending item;
+  item.root = access.root;
+  item.region = access.region;
+  item.isWrite = access.isWrite;
+  item.isAtomic = access.isAtomic;
+  item.threads = access.threads.layout;
+  auto type = cast<BufferType>(access.root.getType());
+  for (auto [dim, range] : llvm::enumerate(item.region)) {
+    auto found = counters.find(range.base);
+    if (found == counters.end())
+      continue;
+    if (range.size != 1 || range.offset != 0) {
+      range = {Value(), 0, type.getShape()[dim]};
+      continue;
+    }
+    range = {found->second.representative, found->second.distance, 1};
+  }
+  return item;
+}
+
+const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
+  auto found = cache.find(op);
+  if (found != cache.end())
+    return found->second;
+  SmallVector<Pending> list, scratch;
+  SmallVector<BufferAccess> accesses;
+  collectAccesses(op, accesses);
+  for (const BufferAccess &access : accesses) {
+    auto type = dyn_cast<BufferType>(access.root.getType());
+    if (!type || !type.isShared())
+      continue;
+    if (access.isScratch && access.isWrite)
+      scratch.push_back(convert(access));
+    else
+      list.push_back(convert(access));
+  }
+  scratchWrites[op] = std::move(scratch);
+  return cache[op] = std::move(list);
+}
+
+/// Whether the places that tile-allocate-memory gave to two allocations meet.
+bool BarrierPlanner::shareMemory(Value lhs, Value rhs) {
+  auto getRange = [](Value root) -> std::optional<std::pair<int64_t, int64_t>> {
+    auto alloc = root.getDefiningOp<AllocOp>();
+    auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
+    if (!offset)
+      return std::nullopt;
+    int64_t bytes = getSharedBytes(cast<BufferType>(alloc.getType()));
+    return std::make_pair(offset.getInt(), offset.getInt() + bytes);
+  };
+  auto left = getRange(lhs), right = getRange(rhs);
+  return left && right && left->first < right->second &&
+         right->first < left->second;
+}
+
+bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
+  if (!before.isWrite && !now.isWrite)
+    return false;
+  if (before.isAtomic && now.isAtomic && before.root == now.root)
+    return false;
+  if (before.root != now.root)
+    return shareMemory(before.root, now.root);
+  if (leavesSyncToUser && !before.root.getDefiningOp()->hasAttr("tile.slots"))
+    return false;
+  if (!mayOverlap(before.region, now.region))
+    return false;
+  // Each thread keeps to its own elements.
+  if (before.threads && now.threads) {
+    auto left = before.threads.getLayout(), right = now.threads.getLayout();
+    if (left.numReplicas() == 1 && right.numReplicas() == 1 &&
+        (before.threads == now.threads || left.isSameMap(right)))
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Data-flow
+//===----------------------------------------------------------------------===//
+
+/// A barrier of all threads.
+static bool meetsAllThreads(Operation *op) {
+  auto sync = dyn_cast<SyncThreadsOp>(op);
+  return sync && !sync.getCount() && sync.getId().value_or(0) == 0;
+}
+
+State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
+  if (barriers.contains(op))
+    state.meetAllThreads();
+  if (meetsAllThreads(op)) {
+    state.meetAllThreads();
+    return state;
+  }
+  if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    for (const Pending &item : state.inFlight)
+      State::insert(state.accesses, item);
+    if (wait.getPending() == 0)
+      state.inFlight.clear();
+    return state;
+  }
+  const SmallVector<Pending> &list = getAccesses(op);
+  const SmallVector<Pending> &scratch = scratchWrites[op];
+  if (list.empty() && scratch.empty())
+    return state;
+  bool conflicts = llvm::any_of(state.accesses, [&](const Pending &before) {
+    auto meets = [&](const Pending &now) { return conflict(before, now); };
+    return llvm::any_of(list, meets) || llvm::any_of(scratch, meets);
+  });
+  if (conflicts) {
+    if (decide)
+      barriers.insert(op);
+    else
+      unresolved = true;
+    state.meetAllThreads();
+  }
+  bool isAsync = isa<CopyAsyncOp>(op);
+  for (const Pending &item : list)
+    State::insert(isAsync && item.isWrite ? state.inFlight : state.accesses,
+                  item);
+  return state;
+}
+
+State BarrierPlanner::runOp(Operation *op, State state, bool decide) {
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return runBranch(branch, std::move(state), decide);
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return runLoop(op, std::move(state), decide);
+  return runLeaf(op, std::move(state), decide);
+}
+
+State BarrierPlanner::runBlock(Block &block, State state, bool decide) {
+  for (Operation &op : block)
+    state = runOp(&op, std::move(state), decide);
+  return state;
+}
+
+/// Threads may disagree about reaching what is inside of `op` unless something
+/// collective is there, which tile-verify-uniformity has checked.
+bool BarrierPlanner::mayHoldBarriers(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isCollective(inner) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void BarrierPlanner::forget(Operation *scope) {
+  scope->walk([&](Operation *inner) {
+    if (inner != scope)
+      barriers.erase(inner);
+  });
+}
+
+State BarrierPlanner::runBranch(scf::IfOp branch, State state, bool decide) {
+  auto runRegions = [&](const State &from, bool decideInside) {
+    State out;
+    bool hasElse = !branch.getElseRegion().empty();
+    if (!hasElse)
+      out = from;
+    for (Region &region : branch->getRegions())
+      if (!region.empty())
+        out.join(leave(branch, runBlock(region.front(), from, decideInside)));
+    return out;
+  };
+  if (decide) {
+    forget(branch);
+    barriers.erase(branch);
+    if (mayHoldBarriers(branch))
+      runRegions(State(), /*decideInside=*/true);
+    unresolved = false;
+    runRegions(state, /*decideInside=*/false);
+    if (unresolved)
+      barriers.insert(branch);
+    unresolved = false;
+  }
+  if (barriers.contains(branch))
+    state.meetAllThreads();
+  return runRegions(state, /*decideInside=*/false);
+}
+
+State BarrierPlanner::runBody(Operation *loop, State state, bool decide,
+                              State &exit) {
+  if (auto counted = dyn_cast<scf::ForOp>(loop)) {
+    exit.join(state);
+    return runBlock(*counted.getBody(), std::move(state), decide);
+  }
+  auto general = cast<scf::WhileOp>(loop);
+  state = runBlock(*general.getBeforeBody(), std::move(state), decide);
+  exit.join(state);
+  return runBlock(*general.getAfterBody(), std::move(state), decide);
+}
+
+State BarrierPlanner::runLoop(Operation *loop, State state, bool decide) {
+  // Everything that reaches the head, from `entry` and from iterations.
+  auto runToFixpoint = [&](const State &entry, State &exit) {
+    State head = entry;
+    while (true) {
+      exit = State();
+      State back = nextIteration(loop, runBody(loop, head, false, exit));
+      State joined = head;
+      joined.join(back);
+      if (joined == head)
+        return head;
+      head = std::move(joined);
+    }
+  };
+  State exit;
+  if (!decide) {
+    if (barriers.contains(loop))
+      state.meetAllThreads();
+    runToFixpoint(state, exit);
+    return leave(loop, std::move(exit));
+  }
+
+  barriers.erase(loop);
+  forget(loop);
+  if (mayHoldBarriers(loop)) {
+    // The iterations among themselves. Decisions are taken anew for each state
+    // at the head, because a barrier further up makes later ones superfluous;
+    // if that does not settle, states are accumulated, which does.
+    constexpr int kFreshRounds = 6;
+    State head;
+    for (int round = 0;; ++round) {
+      forget(loop);
+      State unused;
+      State back =
+          nextIteration(loop, runBody(loop, head, /*decide=*/true, unused));
+      if (round >= kFreshRounds) {
+        State joined = head;
+        joined.join(back);
+        back = std::move(joined);
+      }
+      if (back == head)
+        break;
+      head = std::move(back);
+    }
+  }
+  // What was in front of the loop.
+  unresolved = false;
+  State unused;
+  runToFixpoint(state, unused);
+  if (unresolved && !state.accesses.empty()) {
+    barriers.insert(loop);
+    state.meetAllThreads();
+  }
+  unresolved = false;
+  runToFixpoint(state, exit);
+  unresolved = false;
+  return leave(loop, std::move(exit));
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes of values
+//===----------------------------------------------------------------------===//
+
+/// Forgets positions that depend on values of `scope`.
+void BarrierPlanner::widen(Pending &item, Operation *scope) {
+  auto type = cast<BufferType>(item.root.getType());
+  for (auto [dim, range] : llvm::enumerate(item.region))
+    if (range.base && scope->isAncestor(range.base.getParentRegion()->getParentOp()))
+      range = {Value(), 0, type.getShape()[dim]};
+}
+
+State BarrierPlanner::nextIteration(Operation *loop, State state) {
+  auto shift = [&](SmallVector<Pending> &list) {
+    SmallVector<Pending> result;
+    for (Pending item : list) {
+      SmallVector<std::pair<size_t, IndexRange>> slots;
+      for (auto [dim, range] : llvm::enumerate(item.region)) {
+        auto found = counters.find(range.base);
+        if (found == counters.end() ||
+            range.base.getParentRegion()->getParentOp() != loop)
+          continue;
+        // The counter has moved on by one.
+        IndexRange moved = range;
+        int64_t count = found->second.slots;
+        moved.offset = (range.offset + count - 1) % count;
+        slots.emplace_back(dim, moved);
+      }
+      widen(item, loop);
+      for (auto &[dim, range] : slots)
+        item.region[dim] = range;
+      State::insert(result, item);
+    }
+    list = std::move(result);
+  };
+  shift(state.accesses);
+  shift(state.inFlight);
+  return state;
+}
+
+State BarrierPlanner::leave(Operation *scope, State state) {
+  auto widenAll = [&](SmallVector<Pending> &list) {
+    SmallVector<Pending> result;
+    for (Pending item : list) {
+      widen(item, scope);
+      State::insert(result, item);
+    }
+    list = std::move(result);
+  };
+  widenAll(state.accesses);
+  widenAll(state.inFlight);
+  return state;
+}
+
+SmallVector<Operation *> mlir::tile::planBarriers(KernelOp kernel) {
+  return BarrierPlanner(kernel).run();
+}

@@ -1,0 +1,359 @@
+// Which loads of a pipelined loop run ahead, and the reasons of those that do not.
+// RUN: tile-opt %s -split-input-file -tile-plan-pipeline | FileCheck %s
+
+// CHECK-LABEL: func.func @gemm
+func.func @gemm(%A: memref<?x?xf16>, %B: memref<?x?xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "gemm" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<32x64xf16, shared>
+    %acc = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    // CHECK: tile.pipelined {{.*}} stages(3) attributes {choice = #tile.choice<cp_async, "loads of A_shared, B_shared run 2 iterations ahead in 3 slots", {ahead = 2 : i64, slots = 3 : i64}>, order = array<i64: 0, 1, 2>, stage = array<i64: 0, 0, 2>}
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      %o = arith.muli %k, %c32 : i32
+      // CHECK: tile.copy {{.*}} tile.ahead = 2 : i64
+      // CHECK: tile.copy {{.*}} tile.ahead = 2 : i64
+      // CHECK-NOT: tile.ahead
+      tile.copy %A[%c0, %o] [64, 32] to %a[%c0, %c0] [64, 32] {choice = #tile.choice<cp_async, "16 bytes">} : memref<?x?xf16> to !tile.buffer<64x32xf16, shared>
+      tile.copy %B[%o, %c0] [32, 64] to %b[%c0, %c0] [32, 64] {choice = #tile.choice<cp_async, "16 bytes">} : memref<?x?xf16> to !tile.buffer<32x64xf16, shared>
+      tile.gemm %a, %b, %acc : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// One slot, and none: nothing runs ahead.
+// CHECK-LABEL: func.func @serial
+func.func @serial(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "serial" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: stages(1) {{.*}}#tile.choice<serial, "num_stages = 1: with one slot a tile can only be loaded after the one before has been used", {slots = 1 : i64}>, order = array<i64: 0, 1>, stage = array<i64: 0, 0>
+    tile.pipelined %c0 to %n stages(1) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+    // CHECK: stages(0) {{.*}}#tile.choice<serial, "num_stages = 0"
+    tile.pipelined %c0 to %n stages(0) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// The kernel writes the tensor: a load ahead could miss the new values.
+// CHECK-LABEL: func.func @written_source
+func.func @written_source(%A: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: #tile.choice<serial, "nothing runs ahead: copy (line {{[0-9]+}}): the kernel writes tensor '<unnamed>'"
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %A[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Tensors may overlap: what the loop writes may be what it loads.
+// CHECK-LABEL: func.func @may_alias
+module attributes {tile.options = #tile.options<{noalias = false}>} {
+func.func @may_alias(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: may overlap a tensor that the loop writes (noalias = false)
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// A condition read from a tensor that the kernel never writes is known ahead. Gemm and load have the same condition, written twice.
+// CHECK-LABEL: func.func @conditional
+func.func @conditional(%A: memref<?x16xf16>, %F: memref<?xi32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<32x16xf16, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<16x16xf16, shared>
+    %acc = tile.alloc "acc" : !tile.buffer<32x16xf32, fragment>
+    // CHECK: loads of A_shared run 2 iterations ahead
+    // CHECK-SAME: stage = array<i64: 2, 2>
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      %flag = tile.load %F[%k] : memref<?xi32> -> i32
+      %set = arith.cmpi ne, %flag, %c0 : i32
+      scf.if %set {
+        // CHECK: tile.copy {{.*}} tile.ahead = 2
+        tile.copy %A[%k, %c0] [32, 16] to %a[%c0, %c0] [32, 16] : memref<?x16xf16> to !tile.buffer<32x16xf16, shared>
+      }
+      %flag2 = tile.load %F[%k] : memref<?xi32> -> i32
+      %set2 = arith.cmpi ne, %flag2, %c0 : i32
+      scf.if %set2 {
+        tile.gemm %a, %b, %acc : !tile.buffer<32x16xf16, shared>, !tile.buffer<16x16xf16, shared>, !tile.buffer<32x16xf32, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Read without the condition of the load: it may see an older tile.
+// CHECK-LABEL: func.func @stale
+func.func @stale(%A: memref<?xf32>, %F: memref<?xi32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: nothing runs ahead: copy {{.*}}: copy {{.*}} may see elements of 'A_shared' that an earlier iteration wrote
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      %flag = tile.load %F[%k] : memref<?xi32> -> i32
+      %set = arith.cmpi ne, %flag, %c0 : i32
+      scf.if %set {
+        tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      }
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// The same, but cleared where it is not loaded. The fill runs ahead too.
+// CHECK-LABEL: func.func @cleared
+func.func @cleared(%A: memref<?xf32>, %F: memref<?xi32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: #tile.choice<simt, "loads of A_shared run 1 iteration ahead in 2 slots"
+    // CHECK-SAME: stage = array<i64: 0, 1, 1>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      %flag = tile.load %F[%k] : memref<?xi32> -> i32
+      %set = arith.cmpi ne, %flag, %c0 : i32
+      // CHECK: tile.fill {{.*}} tile.ahead = 1
+      tile.fill %a, %zero : !tile.buffer<64xf32, shared>, f32
+      scf.if %set {
+        // CHECK: tile.copy {{.*}} tile.ahead = 1
+        tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      }
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Reads of the old tile before it is replaced, and a second filling of one buffer in an iteration.
+// CHECK-LABEL: func.func @read_before
+func.func @read_before(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: 'A_shared' is read by copy {{.*}} before it is filled by copy
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+      tile.copy %A[%c0] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// The loop also writes the tile by other means.
+// CHECK-LABEL: func.func @written_elsewhere
+func.func @written_elsewhere(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: 'A_shared' is also written by parallel
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.parallel [64] {
+      ^bb0(%i: i32):
+        %v = tile.load %a[%i] : !tile.buffer<64xf32, shared> -> f32
+        %w = arith.addf %v, %v : f32
+        tile.store %w, %a[%i] : f32, !tile.buffer<64xf32, shared>
+      }
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// A variable with a recurrence over known values is known ahead; one that depends on loaded tiles is not.
+// CHECK-LABEL: func.func @variables
+func.func @variables(%A: memref<?xf32>, %C: memref<?xf32>, %I: memref<?xi32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %p = tile.alloc "p" : !tile.buffer<i32, local>
+    %q = tile.alloc "q" : !tile.buffer<i32, local>
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<64xi32, shared>
+    tile.store %c0, %p[] : i32, !tile.buffer<i32, local>
+    tile.store %c0, %q[] : i32, !tile.buffer<i32, local>
+    // CHECK: loads of A_shared run 1 iteration ahead in 2 slots; not ahead: copy {{.*}}: its place is not known ahead: the loop writes 'B_shared'
+    // CHECK-SAME: stage = array<i64: 1, 0, 1, 1, 1>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      %x = tile.load %p[] : !tile.buffer<i32, local> -> i32
+      %step = tile.load %I[%k] : memref<?xi32> -> i32
+      %y = arith.addi %x, %step : i32
+      tile.store %y, %p[] : i32, !tile.buffer<i32, local>
+      tile.copy %A[%y] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      %o = tile.load %q[] : !tile.buffer<i32, local> -> i32
+      tile.copy %I[%o] [64] to %b[%c0] [64] : memref<?xi32> to !tile.buffer<64xi32, shared>
+      %z = tile.load %b[%c0] : !tile.buffer<64xi32, shared> -> i32
+      tile.store %z, %q[] : i32, !tile.buffer<i32, local>
+      tile.copy %a[%c0] [64] to %C[%z] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Registers have no slots.
+// CHECK-LABEL: func.func @fragment
+func.func @fragment(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_local" : !tile.buffer<64xf32, fragment>
+    // CHECK: its destination 'A_local' is a fragment, and registers have no slots
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, fragment>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, fragment> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Attention: two tiles, loaded at different places of the iteration.
+// CHECK-LABEL: func.func @attention
+func.func @attention(%K: memref<?x64xf16>, %V: memref<?x64xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %q = tile.alloc "Q_shared" : !tile.buffer<64x64xf16, shared>
+    %ks = tile.alloc "K_shared" : !tile.buffer<64x64xf16, shared>
+    %vs = tile.alloc "V_shared" : !tile.buffer<64x64xf16, shared>
+    %s = tile.alloc "scores" : !tile.buffer<64x64xf32, fragment>
+    %p = tile.alloc "probs" : !tile.buffer<64x64xf16, fragment>
+    %acc = tile.alloc "acc" : !tile.buffer<64x64xf32, fragment>
+    // CHECK: loads of K_shared, V_shared run 1 iteration ahead in 2 slots
+    // CHECK-SAME: order = array<i64: 0, 2, 3, 1, 4>, stage = array<i64: 0, 1, 1, 0, 1>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %K[%k, %c0] [64, 64] to %ks[%c0, %c0] [64, 64] : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      tile.gemm %q, %ks, %s {transpose_b, clear_accum} : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+      tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !tile.buffer<64x64xf32, fragment> to !tile.buffer<64x64xf16, fragment>
+      tile.copy %V[%k, %c0] [64, 64] to %vs[%c0, %c0] [64, 64] : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      tile.gemm %p, %vs, %acc : !tile.buffer<64x64xf16, fragment>, !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// The user's schedule: only A runs ahead, by one iteration, issued behind the gemm.
+// CHECK-LABEL: func.func @user_schedule
+func.func @user_schedule(%A: memref<?x?xf16>, %B: memref<?x?xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<32x64xf16, shared>
+    %acc = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    // CHECK: loads of A_shared run 1 iteration ahead in 3 slots; not ahead: copy {{.*}}: the user's schedule keeps it
+    // CHECK-SAME: order = array<i64: 2, 0, 1>, stage = array<i64: 0, 1, 1>
+    tile.pipelined %c0 to %n stages(3) attributes {stage = array<i64: 0, 1, 1>, order = array<i64: 2, 0, 1>} {
+    ^bb0(%k: i32):
+      tile.copy %A[%c0, %k] [64, 32] to %a[%c0, %c0] [64, 32] : memref<?x?xf16> to !tile.buffer<64x32xf16, shared>
+      tile.copy %B[%k, %c0] [32, 64] to %b[%c0, %c0] [32, 64] : memref<?x?xf16> to !tile.buffer<32x64xf16, shared>
+      tile.gemm %a, %b, %acc : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// Two halves together fill the tile; a half alone does not.
+// CHECK-LABEL: func.func @halves
+func.func @halves(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: loads of A_shared run 1 iteration ahead in 2 slots; not ahead: {{.*}} may see elements of 'B_shared'
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [32] to %a[%c0] [32] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %A[%k] [32] to %a[%c32] [32] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %A[%k] [32] to %b[%c32] [32] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+      tile.copy %b[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}

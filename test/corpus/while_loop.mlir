@@ -1,0 +1,39 @@
+// A pipelined loop inside of a `while`, whose trip count changes.
+module attributes {tile.target = #tile.target<"sm_80">} {
+func.func @while_loop(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "while_loop" grid(%c1) threads(32) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc "A_shared" : !tile.buffer<8xf32, shared>
+    %acc = tile.alloc "acc" : !tile.buffer<8xf32, fragment>
+    %end = scf.while (%t = %n) : (i32) -> i32 {
+      %more = arith.cmpi sgt, %t, %c0 : i32
+      scf.condition(%more) %t : i32
+    } do {
+    ^bb0(%t: i32):
+      tile.fill %acc, %zero : !tile.buffer<8xf32, fragment>, f32
+      %next = arith.subi %t, %one : i32
+      tile.pipelined %c0 to %next stages(3) {
+      ^bb0(%k: i32):
+        %o = arith.muli %k, %c8 : i32
+        tile.copy %A[%o] [8] to %a[%c0] [8] {choice = #tile.choice<cp_async, "test">} : memref<?xf32> to !tile.buffer<8xf32, shared>
+        tile.parallel [8] {
+        ^bb0(%i: i32):
+          %x = tile.load %a[%i] : !tile.buffer<8xf32, shared> -> f32
+          %y = tile.load %acc[%i] : !tile.buffer<8xf32, fragment> -> f32
+          %z = arith.addf %x, %y : f32
+          tile.store %z, %acc[%i] : f32, !tile.buffer<8xf32, fragment>
+        }
+      }
+      %p = arith.muli %next, %c8 : i32
+      tile.copy %acc[%c0] [8] to %C[%p] [8] : !tile.buffer<8xf32, fragment> to memref<?xf32>
+      scf.yield %next : i32
+    }
+  }
+  return
+}
+}

@@ -1,0 +1,39 @@
+"""The same kernel after every pass gives the same numbers: by the interpreter, and compiled for the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corpus import CASES, PASSES, run_passes, source_text
+from tile_interpreter import Interpreter
+
+_PREFIXES = [PASSES[:count] for count in range(len(PASSES) + 1)]
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_values_after_each_pass(tile_opt: Path, name: str, stages: int) -> None:
+    case = CASES[name]
+    modules = [run_passes(tile_opt, source_text(case, stages), prefix) for prefix in _PREFIXES]
+    for trips in (0, 1, 2, 5):
+        seed = np.random.default_rng().integers(2**32)
+        results = []
+        for module, prefix in zip(modules, _PREFIXES, strict=True):
+            arguments = case.make(trips, np.random.default_rng(seed))
+            expected = case.reference(arguments)
+            complete = "tile-insert-mbarriers" in prefix
+            Interpreter(module, check=False, asynchronous=complete).run(*arguments)
+            for position, values in expected.items():
+                np.testing.assert_allclose(
+                    arguments[position],
+                    values,
+                    rtol=case.tolerance,
+                    atol=case.tolerance,
+                    err_msg=f"{name}, {trips} trips, after {prefix}",
+                )
+            results.append([arguments[position] for position in expected])
+        for result in results[1:]:
+            for first, other in zip(results[0], result, strict=True):
+                np.testing.assert_array_equal(first, other)
