@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from generic_ir import Operation, parse
 
-__all__ = ["CASES", "CORPUS", "PASSES", "Case", "run_passes", "source_text"]
+__all__ = ["CASES", "CORPUS", "PASSES", "Case", "run_each_pass", "run_passes", "source_text"]
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 #: From the traced module to the end of the tile-level passes that are looked at here.
@@ -57,6 +57,18 @@ def run_passes(tool: Path, text: str, passes: tuple[str, ...]) -> Operation:
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return parse(result.stdout)
+
+
+def run_each_pass(tool: Path, text: str, passes: tuple[str, ...]) -> list[Operation]:
+    """The module before any pass and after each of them, from one run of tile-opt."""
+    options = ["-mlir-print-op-generic", "-mlir-print-ir-before-all", "-mlir-print-ir-module-scope"]
+    command = [str(tool), *options, "-mlir-disable-threading", *(f"-{name}" for name in passes), "-"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    dumps = re.split(r"^// -----// IR Dump Before .*$", result.stderr, flags=re.MULTILINE)[1:]
+    modules = [parse(dump) for dump in [*dumps, result.stdout]]
+    assert len(modules) == len(passes) + 1
+    return modules
 
 
 def _half(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -195,6 +207,16 @@ def _scheduled_result(args: Arrays) -> dict[int, np.ndarray]:
     return {2: total.astype(np.float32)}
 
 
+def _workspace(n: int, rng: np.random.Generator) -> Arrays:
+    return rng.standard_normal((8 * n, 8)).astype(np.float32), _empty(8, 8), _empty(8 * n, 8), n
+
+
+def _workspace_result(args: Arrays) -> dict[int, np.ndarray]:
+    a = args[0]
+    assert isinstance(a, np.ndarray)
+    return {2: a.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 8)}
+
+
 CASES = {
     "gemm": Case("gemm", _gemm, _gemm_result, 2e-3),
     "attention": Case("attention", _attention, _attention_result, 5e-3),
@@ -203,7 +225,9 @@ CASES = {
     "conditional-alternating": Case(
         "conditional", _conditional(lambda n: [k % 2 for k in range(n)]), _conditional_result
     ),
-    "conditional-first": Case("conditional", _conditional(lambda n: [int(k == 0) for k in range(n)]), _conditional_result),
+    "conditional-first": Case(
+        "conditional", _conditional(lambda n: [int(k == 0) for k in range(n)]), _conditional_result
+    ),
     "conditional-last": Case(
         "conditional", _conditional(lambda n: [int(k == n - 1) for k in range(n)]), _conditional_result
     ),
@@ -213,6 +237,6 @@ CASES = {
     "two_loops": Case("two_loops", _two_loops, _two_loops_result),
     "reductions": Case("reductions", _reductions, _reductions_result),
     "while_loop": Case("while_loop", _while_loop, _while_loop_result),
+    "workspace": Case("workspace", _workspace, _workspace_result),
     "scheduled": Case("scheduled", _scheduled, _scheduled_result),
 }
-

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus import CASES, PASSES, run_passes, source_text
+from corpus import CASES, PASSES, run_each_pass, source_text
 from tile_interpreter import Interpreter
 
 _PREFIXES = [PASSES[:count] for count in range(len(PASSES) + 1)]
@@ -16,7 +16,7 @@ _PREFIXES = [PASSES[:count] for count in range(len(PASSES) + 1)]
 @pytest.mark.parametrize("name", CASES)
 def test_values_after_each_pass(tile_opt: Path, name: str, stages: int) -> None:
     case = CASES[name]
-    modules = [run_passes(tile_opt, source_text(case, stages), prefix) for prefix in _PREFIXES]
+    modules = run_each_pass(tile_opt, source_text(case, stages), PASSES)
     for trips in (0, 1, 2, 5):
         seed = np.random.default_rng().integers(2**32)
         results = []

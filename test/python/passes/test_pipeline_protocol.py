@@ -5,6 +5,7 @@ Every trip count from 0 to 2 S + 3 with S = 1 to 4 slots, for every kernel of th
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +75,9 @@ def _without(module_text: str, line: str, occurrence: int) -> str:
 @pytest.mark.parametrize("name", ["gemm", "attention", "persistent", "reductions", "last_tile", "while_loop"])
 def test_every_barrier_and_wait_is_needed(tile_opt: Path, name: str, line: str) -> None:
     """The checker finds each single missing barrier or wait of what the passes emit: it can fail, and none is waste."""
-    import subprocess
 
     command = [str(tile_opt), "-mlir-print-op-generic", *(f"-{one}" for one in PASSES), "-"]
-    text = subprocess.run(
-        command, input=source_text(CASES[name], 3), capture_output=True, text=True, check=True
-    ).stdout
+    text = subprocess.run(command, input=source_text(CASES[name], 3), capture_output=True, text=True, check=True).stdout
     count = text.count(line)
     assert count > 0
     for occurrence in range(count):

@@ -46,7 +46,8 @@ class SynchronisationError(Exception):
 
 def numpy_dtype(name: str) -> np.dtype:
     """The NumPy type of an MLIR element type name."""
-    return np.dtype(_DTYPES[name])
+    dtype: np.dtype = np.dtype(_DTYPES[name])
+    return dtype
 
 
 def _element_type(text: str) -> str:
@@ -100,11 +101,10 @@ class _AsyncCopy:
 
 
 @dataclass
-class _Shared:
-    """Shared memory of a block with its shadow state, one entry for each byte."""
+class _Shadow:
+    """When, and by which thread (-1: unknown), each byte or element was last written and read."""
 
     size: int
-    memory: np.ndarray = field(init=False)
     written: np.ndarray = field(init=False)
     writer: np.ndarray = field(init=False)
     read: np.ndarray = field(init=False)
@@ -112,12 +112,24 @@ class _Shared:
     in_flight: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.memory = np.full(self.size, 0xFF, np.uint8)
         self.written = np.full(self.size, -1, np.int64)
         self.read = np.full(self.size, -1, np.int64)
         self.writer = np.full(self.size, -1, np.int64)
         self.reader = np.full(self.size, -1, np.int64)
         self.in_flight = np.zeros(self.size, np.bool_)
+
+
+@dataclass
+class _Shared:
+    """Shared memory of a block with its shadow state, one entry for each byte."""
+
+    size: int
+    memory: np.ndarray = field(init=False)
+    shadow: _Shadow = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = np.full(self.size, 0xFF, np.uint8)
+        self.shadow = _Shadow(self.size)
 
 
 class Interpreter:
@@ -210,6 +222,7 @@ class Interpreter:
         for linear in range(math.prod(grid)):
             self.allocated = 0
             self.shared = _Shared(size or 1 << 20)
+            self.tensors: dict[int, _Shadow] = {}
             self.epoch = 0
             self.groups: list[list[_AsyncCopy]] = []
             self.open_group: list[_AsyncCopy] = []
@@ -259,10 +272,10 @@ class Interpreter:
         size = allocation.dtype.itemsize
         return allocation.base + index.reshape(-1, 1) * size + np.arange(size)
 
-    def _note_read(self, offsets: np.ndarray, what: str, thread: np.ndarray | int = -1) -> None:
+    def _note_read(self, shadow: _Shadow, offsets: np.ndarray, what: str, thread: np.ndarray | int = -1) -> None:
         if not self.check:
             return
-        shadow, flat = self.shared, offsets.ravel()
+        flat = offsets.ravel()
         threads = np.broadcast_to(np.asarray(thread).reshape(-1, 1), offsets.shape).ravel()
         if shadow.in_flight[flat].any():
             raise SynchronisationError(f"{what} reads data that may not have arrived")
@@ -274,11 +287,17 @@ class Interpreter:
         shadow.read[flat] = self.epoch
 
     def _note_write(
-        self, offsets: np.ndarray, what: str, thread: np.ndarray | int = -1, *, before_barrier: bool = False
+        self,
+        shadow: _Shadow,
+        offsets: np.ndarray,
+        what: str,
+        thread: np.ndarray | int = -1,
+        *,
+        before_barrier: bool = False,
     ) -> None:
         if not self.check:
             return
-        shadow, flat = self.shared, offsets.ravel()
+        flat = offsets.ravel()
         threads = np.broadcast_to(np.asarray(thread).reshape(-1, 1), offsets.shape).ravel()
         if shadow.in_flight[flat].any():
             raise SynchronisationError(f"{what} overwrites memory that an asynchronous copy is writing")
@@ -294,14 +313,12 @@ class Interpreter:
         allocation = handle.allocation
         if allocation.base is None:
             assert allocation.data is not None
-            return allocation.data[index]
+            return np.asarray(allocation.data[index])
         offsets = self._bytes(allocation, index)
-        self._note_read(offsets, what, thread)
-        return self.shared.memory[offsets].reshape(-1).view(allocation.dtype).reshape(index.shape)
+        self._note_read(self.shared.shadow, offsets, what, thread)
+        return np.asarray(self.shared.memory[offsets].reshape(-1).view(allocation.dtype).reshape(index.shape))
 
-    def _store(
-        self, handle: _Handle, index: np.ndarray, value: Any, what: str, thread: np.ndarray | int = -1
-    ) -> None:
+    def _store(self, handle: _Handle, index: np.ndarray, value: Any, what: str, thread: np.ndarray | int = -1) -> None:
         allocation = handle.allocation
         content = np.broadcast_to(_convert(value, allocation.dtype), index.shape)
         if allocation.base is None:
@@ -309,7 +326,7 @@ class Interpreter:
             allocation.data[index] = content
             return
         offsets = self._bytes(allocation, index)
-        self._note_write(offsets, what, thread)
+        self._note_write(self.shared.shadow, offsets, what, thread)
         self.shared.memory[offsets] = np.ascontiguousarray(content).reshape(-1, 1).view(np.uint8)
 
     # Tensors
@@ -326,16 +343,52 @@ class Interpreter:
             positions.append(np.clip(along, 0, max(tensor.shape[dim] - 1, 0)))
         return np.ix_(*positions), inside
 
-    def _read_tensor(self, tensor: np.ndarray, offsets: Sequence[Any], sizes: Sequence[int], safe: Any) -> np.ndarray:
+    def _tensor_shadow(self, tensor: np.ndarray) -> _Shadow:
+        return self.tensors.setdefault(id(tensor), _Shadow(tensor.size))
+
+    def _note_tensor(
+        self,
+        tensor: np.ndarray,
+        places: np.ndarray,
+        inside: np.ndarray,
+        write: bool,
+        what: str,
+        thread: np.ndarray | int,
+    ) -> None:
+        """Records an access to the elements with flat indices ``places`` where ``inside``."""
+        chosen = places[inside]
+        if self.parallel is not None:
+            self.parallel.append((write, self._tensor_shadow(tensor), chosen.reshape(-1, 1), self.thread))
+            return
+        threads = thread if isinstance(thread, int) else thread[inside.ravel()]
+        note = self._note_write if write else self._note_read
+        note(self._tensor_shadow(tensor), chosen.reshape(-1, 1), what, threads)
+
+    def _read_tensor(
+        self,
+        tensor: np.ndarray,
+        offsets: Sequence[Any],
+        sizes: Sequence[int],
+        safe: Any,
+        what: str,
+        thread: np.ndarray | int = -1,
+    ) -> np.ndarray:
         positions, inside = self._tensor_positions(tensor, offsets, sizes)
         if not inside.any():
             return np.full(sizes, safe, tensor.dtype)
+        places = np.arange(tensor.size).reshape(tensor.shape)[positions]
+        self._note_tensor(tensor, places, inside, False, what, thread)
         return np.where(inside, tensor[positions], np.asarray(safe).astype(tensor.dtype))
 
-    def _write_tensor(self, tensor: np.ndarray, offsets: Sequence[Any], value: np.ndarray) -> None:
+    def _write_tensor(
+        self, tensor: np.ndarray, offsets: Sequence[Any], value: np.ndarray, what: str, thread: np.ndarray | int = -1
+    ) -> None:
         positions, inside = self._tensor_positions(tensor, offsets, value.shape)
-        grids = np.broadcast_arrays(*positions)
-        tensor[tuple(grid[inside] for grid in grids)] = value[inside]
+        if not inside.any():
+            return
+        places = np.arange(tensor.size).reshape(tensor.shape)[positions]
+        self._note_tensor(tensor, places, inside, True, what, thread)
+        tensor.reshape(-1)[places[inside]] = value[inside]
 
     # Tile operations
 
@@ -350,7 +403,7 @@ class Interpreter:
         thread = self._copy_threads(op, destination_sizes)
         if isinstance(source, np.ndarray):
             safe = _constant(op.attributes["safe"]) if "safe" in op.attributes else 0
-            content = self._read_tensor(source, source_offsets, source_sizes, safe)
+            content = self._read_tensor(source, source_offsets, source_sizes, safe, op.name, thread)
         else:
             content = self._load(source, self._box(source, source_offsets, source_sizes), op.name, thread)
         return content.reshape(destination_sizes), destination, destination_offsets, destination_sizes, thread
@@ -372,7 +425,7 @@ class Interpreter:
     def _tile_copy(self, op: Operation) -> None:
         content, destination, offsets, sizes, thread = self._copy_source(op)
         if isinstance(destination, np.ndarray):
-            self._write_tensor(destination, offsets, _convert(content, destination.dtype))
+            self._write_tensor(destination, offsets, _convert(content, destination.dtype), op.name, thread)
         else:
             self._store(destination, self._box(destination, offsets, sizes), content, op.name, thread)
 
@@ -383,9 +436,9 @@ class Interpreter:
             self._store(destination, index, content, op.name)
             return
         places = self._bytes(destination.allocation, index)
-        self._note_write(places, op.name, before_barrier=True)
+        self._note_write(self.shared.shadow, places, op.name, before_barrier=True)
         self.shared.memory[places] = 0xFF
-        self.shared.in_flight[places.ravel()] = True
+        self.shared.shadow.in_flight[places.ravel()] = True
         data = np.ascontiguousarray(content.astype(destination.allocation.dtype)).reshape(-1, 1).view(np.uint8)
         self.open_group.append(_AsyncCopy(places, data, f"copy to {destination.allocation.name}"))
 
@@ -400,9 +453,9 @@ class Interpreter:
         while len(self.groups) > pending:
             for copy in self.groups.pop(0):
                 self.shared.memory[copy.offsets] = copy.content
-                self.shared.in_flight[copy.offsets.ravel()] = False
-                self.shared.written[copy.offsets.ravel()] = self.epoch
-                self.shared.writer[copy.offsets.ravel()] = -1
+                self.shared.shadow.in_flight[copy.offsets.ravel()] = False
+                self.shared.shadow.written[copy.offsets.ravel()] = self.epoch
+                self.shared.shadow.writer[copy.offsets.ravel()] = -1
 
     def _tile_sync_threads(self, op: Operation) -> None:
         if "count" not in op.attributes:
@@ -427,11 +480,11 @@ class Interpreter:
     def _scratch(self, scratch: _Handle) -> None:
         """Written, a barrier inside of the operation, read."""
         places = self._bytes(scratch.allocation, scratch.index)
-        self._note_write(places, "scratch", before_barrier=True)
+        self._note_write(self.shared.shadow, places, "scratch", before_barrier=True)
         self.shared.memory[places] = 0xFF
         if self.check:
-            self.shared.read[places.ravel()] = self.epoch
-            self.shared.reader[places.ravel()] = -1
+            self.shared.shadow.read[places.ravel()] = self.epoch
+            self.shared.shadow.reader[places.ravel()] = -1
 
     def _tile_reduce(self, op: Operation) -> None:
         values = self._args(op)
@@ -439,10 +492,9 @@ class Interpreter:
         content = self._load(source, source.index, op.name)
         for scratch in values[2:]:
             self._scratch(scratch)
-        found = re.search(r"reduce_kind<(\w+)>|^(\w+)$|(\d+)", op.attributes["kind"])
-        assert found
-        kind = found.group(1) or found.group(2) or list(_REDUCTIONS)[int(found.group(3))]
-        combine, absolute = _REDUCTIONS[kind]
+        found = re.search(r"reduce_kind[ <](\w+)", op.attributes["kind"])
+        assert found, op.attributes["kind"]
+        combine, absolute = _REDUCTIONS[found.group(1)]
         wide = content.astype(np.float64) if content.dtype.kind not in "ib" else content.astype(np.int64)
         result = combine.reduce(np.abs(wide) if absolute else wide, axis=op.integer("dim"))
         result = result.reshape(destination.index.shape)
@@ -468,38 +520,31 @@ class Interpreter:
         ]
         block = op.regions[0][0]
         layout = op.attributes.get("layout")
-        self.parallel: list[tuple[bool, np.ndarray, int]] | None = []
+        self.parallel = []
         for point in np.ndindex(*extents):
             for (name, _), position in zip(block.arguments, point, strict=True):
                 self.values[name] = np.int32(position)
             self.thread = self.tokens.setdefault((layout, point), len(self.tokens)) if layout else -1
             self._block(block)
-        # One collective operation: its accesses are checked against those before it.
+        # One collective operation: its accesses are checked against those before it, reads first.
         accesses, self.parallel = self.parallel, None
-        for write in (False, True):
-            chosen = [(offsets, thread) for is_write, offsets, thread in accesses if is_write == write]
-            if chosen:
-                offsets = np.concatenate([offsets for offsets, _ in chosen])
-                threads = np.array([thread for _, thread in chosen])
-                (self._note_write if write else self._note_read_only)(offsets, op.name, threads)
-        for is_write, offsets, thread in accesses:
-            if not is_write:
-                self._mark_read(offsets, thread)
+        for _, shadow, offsets, threads in _gather(accesses, write=False):
+            kept = shadow.read.copy(), shadow.reader.copy()
+            self._note_read(shadow, offsets, op.name, threads)
+            shadow.read, shadow.reader = kept
+        for _, shadow, offsets, threads in _gather(accesses, write=True):
+            self._note_write(shadow, offsets, op.name, threads)
+        for _, shadow, offsets, threads in _gather(accesses, write=False):
+            self._mark_read(shadow, offsets, threads)
 
-    parallel = None
+    parallel: list[tuple[bool, _Shadow, np.ndarray, int]] | None = None
     thread = -1
 
-    def _note_read_only(self, offsets: np.ndarray, what: str, thread: np.ndarray) -> None:
-        """Checks reads without recording them: writes of the same operation must not meet them."""
-        read, reader = self.shared.read.copy(), self.shared.reader.copy()
-        self._note_read(offsets, what, thread)
-        self.shared.read, self.shared.reader = read, reader
-
-    def _mark_read(self, offsets: np.ndarray, thread: int) -> None:
-        shadow, flat = self.shared, offsets.ravel()
-        same = (shadow.read[flat] < self.epoch) | (shadow.reader[flat] == thread)
-        shadow.reader[flat] = np.where(same, thread, -1)
-        shadow.read[flat] = self.epoch
+    def _mark_read(self, shadow: _Shadow, offsets: np.ndarray, threads: np.ndarray) -> None:
+        for place, thread in zip(offsets, threads, strict=True):
+            same = (shadow.read[place] < self.epoch) | (shadow.reader[place] == thread)
+            shadow.reader[place] = np.where(same, thread, -1)
+            shadow.read[place] = self.epoch
 
     def _element(self, handle: _Handle, indices: Sequence[Any]) -> np.ndarray:
         return self._box(handle, indices, [1] * len(indices)).reshape(1)
@@ -508,18 +553,19 @@ class Interpreter:
         if handle.allocation.base is None:
             return
         offsets = self._bytes(handle.allocation, index)
+        shadow = self.shared.shadow
         if self.parallel is not None:
-            self.parallel.append((write, offsets, self.thread))
+            self.parallel.append((write, shadow, offsets, self.thread))
         elif write:
-            self._note_write(offsets, what)
+            self._note_write(shadow, offsets, what)
         else:
-            self._note_read(offsets, what)
+            self._note_read(shadow, offsets, what)
 
     def _tile_load(self, op: Operation) -> Any:
         source, *indices = self._args(op)
         if isinstance(source, np.ndarray):
             safe = _constant(op.attributes["safe"]) if "safe" in op.attributes else 0
-            return self._read_tensor(source, indices, [1] * len(indices), safe).reshape(-1)[0]
+            return self._read_tensor(source, indices, [1] * len(indices), safe, op.name).reshape(-1)[0]
         index = self._element(source, indices)
         self._touch(source, index, False, op.name)
         checking, self.check = self.check, False
@@ -534,7 +580,7 @@ class Interpreter:
     def _put(self, op: Operation, destination: Any, indices: list[Any], value: Any) -> None:
         if isinstance(destination, np.ndarray):
             content = _convert(np.asarray(value), destination.dtype).reshape([1] * len(indices))
-            self._write_tensor(destination, indices, content)
+            self._write_tensor(destination, indices, content, op.name)
             return
         index = self._element(destination, indices)
         self._touch(destination, index, True, op.name)
@@ -575,6 +621,20 @@ class Interpreter:
         if 1 <= code <= 6:
             return np.bool_(ordered and compare[code](left, right))
         return np.bool_(not ordered or compare[code - 7](left, right))
+
+
+def _gather(
+    accesses: Sequence[tuple[bool, _Shadow, np.ndarray, int]], *, write: bool
+) -> list[tuple[bool, _Shadow, np.ndarray, np.ndarray]]:
+    """The reads or writes of a parallel loop, one entry for each kind of element size and shadow."""
+    groups: dict[tuple[int, int], list[tuple[bool, _Shadow, np.ndarray, int]]] = {}
+    for access in accesses:
+        if access[0] == write and access[2].size:
+            groups.setdefault((id(access[1]), access[2].shape[1]), []).append(access)
+    return [
+        (write, group[0][1], np.concatenate([one[2] for one in group]), np.array([one[3] for one in group]))
+        for group in groups.values()
+    ]
 
 
 def _convert(value: Any, dtype: np.dtype) -> np.ndarray:

@@ -105,7 +105,9 @@ static LogicalResult reportOverflow(KernelOp kernel,
     }
     for (auto [index, extent] : llvm::enumerate(shape))
       note << (index ? "x" : "") << extent;
-    note << " " << type.getElementType() << ")";
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << type.getElementType();
+    note << " " << dtype << ")";
   }
   error.attachNote() << (reuse ? "buffers that are not needed at the same time "
                                  "already share memory; "

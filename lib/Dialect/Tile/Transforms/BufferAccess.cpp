@@ -28,10 +28,18 @@ Value mlir::tile::getStorageRoot(Value value) {
   return value;
 }
 
-SmallVector<IndexRange, 4> mlir::tile::getWholeRegion(BufferType type) {
+SmallVector<IndexRange, 4> mlir::tile::getWholeRegion(Type type) {
+  // Larger than any coordinate (32 bits), small enough to calculate with.
+  constexpr int64_t kUnknownExtent = int64_t(1) << 40;
   SmallVector<IndexRange, 4> region;
-  for (int64_t extent : type.getShape())
-    region.push_back({Value(), 0, extent});
+  if (auto buffer = dyn_cast<BufferType>(type)) {
+    for (int64_t extent : buffer.getShape())
+      region.push_back({Value(), 0, extent});
+    return region;
+  }
+  for (int64_t extent : cast<MemRefType>(type).getShape())
+    region.push_back(
+        {Value(), 0, ShapedType::isDynamic(extent) ? kUnknownExtent : extent});
   return region;
 }
 
@@ -195,20 +203,18 @@ static void addAccess(Operation *op, Value storage,
   BufferAccess access = flags;
   access.op = op;
   access.root = getStorageRoot(storage);
-  if (isa<BufferType>(storage.getType())) {
+  if (isa<BufferType>(storage.getType()))
     mapToRoot(storage, region, access.isExact);
-    access.region = std::move(region);
-  }
+  else if (access.root != storage)
+    region = getWholeRegion(access.root.getType());
+  access.region = std::move(region);
   accesses.push_back(std::move(access));
 }
 
 static void addWhole(Operation *op, Value storage, BufferAccess flags,
                      SmallVectorImpl<BufferAccess> &accesses) {
-  SmallVector<IndexRange, 4> region;
-  if (auto type = dyn_cast<BufferType>(storage.getType()))
-    region = getWholeRegion(type);
   flags.isExact = true;
-  addAccess(op, storage, std::move(region), flags, accesses);
+  addAccess(op, storage, getWholeRegion(storage.getType()), flags, accesses);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,11 +233,10 @@ static void addRegion(Operation *op, Value storage, OperandRange offsets,
                       SmallVectorImpl<BufferAccess> &accesses) {
   SmallVector<IndexRange, 4> region;
   flags.isExact = true;
-  if (auto type = dyn_cast<BufferType>(storage.getType()))
-    for (auto [offset, size, extent] :
-         llvm::zip(offsets, sizes, type.getShape()))
-      region.push_back(
-          getRange(offset, size, ParallelOp(), extent, flags.isExact));
+  for (auto [offset, size, whole] :
+       llvm::zip(offsets, sizes, getWholeRegion(storage.getType())))
+    region.push_back(
+        getRange(offset, size, ParallelOp(), whole.size, flags.isExact));
   addAccess(op, storage, std::move(region), flags, accesses);
 }
 
@@ -241,11 +246,17 @@ static void addRegion(Operation *op, Value storage, OperandRange offsets,
 static ThreadMap getCopyThreads(CopyOp copy) {
   if (!copy.getChoice() || copy.getChoice()->getPath() != Path::Simt)
     return {};
-  for (Value offset : llvm::concat<Value>(
-           SmallVector<Value>(copy.getSourceOffsets()),
-           SmallVector<Value>(copy.getDestOffsets())))
-    if (getConstant(offset) != 0)
-      return {};
+  // Elements of the box are counted from its corner: buffers from 0, tensors
+  // from offsets that are compared with those of the other access.
+  auto startsAtZero = [](Value storage, OperandRange offsets) {
+    return !isa<BufferType>(storage.getType()) ||
+           llvm::all_of(offsets, [](Value offset) {
+             return getConstant(offset) == 0;
+           });
+  };
+  if (!startsAtZero(copy.getSource(), copy.getSourceOffsets()) ||
+      !startsAtZero(copy.getDest(), copy.getDestOffsets()))
+    return {};
   for (Value side : {copy.getSource(), copy.getDest()}) {
     auto type = dyn_cast<BufferType>(side.getType());
     if (type && type.isFragment() && side.getDefiningOp<AllocOp>() &&
@@ -289,19 +300,18 @@ static void addElement(Operation *owner, Operation *op, ParallelOp parallel,
   flags.isExact = !parallel || (op->getParentOp() == parallel &&
                                 parallel.hasStaticExtents());
   bool identity = parallel && op->getParentOp() == parallel;
-  if (auto type = dyn_cast<BufferType>(storage.getType())) {
-    llvm::SmallDenseSet<Value> used;
-    for (auto [dim, index] : llvm::enumerate(indices)) {
-      int64_t extent = type.getShape()[dim];
-      region.push_back(getRange(index, 1, parallel, extent, flags.isExact));
-      // The diagonal [i, i] is smaller than the box around it.
-      Value variable = getLinearIndex(index).variable;
-      if (variable && !used.insert(variable).second)
-        flags.isExact = false;
-      auto argument = dyn_cast<BlockArgument>(index);
-      identity &= argument && argument.getOwner()->getParentOp() == parallel &&
-                  argument.getArgNumber() == dim;
-    }
+  llvm::SmallDenseSet<Value> used;
+  auto whole = getWholeRegion(storage.getType());
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    region.push_back(
+        getRange(index, 1, parallel, whole[dim].size, flags.isExact));
+    // The diagonal [i, i] is smaller than the box around it.
+    Value variable = getLinearIndex(index).variable;
+    if (variable && !used.insert(variable).second)
+      flags.isExact = false;
+    auto argument = dyn_cast<BlockArgument>(index);
+    identity &= argument && argument.getOwner()->getParentOp() == parallel &&
+                argument.getArgNumber() == dim;
   }
   if (identity && storage.getDefiningOp<AllocOp>() && parallel.getLayout() &&
       indices.size() == parallel.getStaticExtents().size())
@@ -381,7 +391,7 @@ void mlir::tile::collectAccesses(Operation *op,
         parallel.getBody().walk([&](Operation *inner) {
           if (isa<LoadOp, StoreOp, AtomicOp>(inner))
             addElementOp(op, inner, parallel, accesses);
-          else if (!isa<SubviewOp, ReshapeOp, BitcastOp>(inner) &&
+          else if (!isa<SubviewOp, ReshapeOp, BitcastOp, memref::DimOp>(inner) &&
                    inner->getNumRegions() == 0)
             addByEffects(inner, accesses);
         });

@@ -24,7 +24,7 @@ class TileCollectReportPass
   void runOnOperation() override;
 
   Attribute describeKernel(KernelOp kernel);
-  Attribute describeOperation(KernelOp kernel, Operation *op,
+  Attribute describeOperation(KernelOp kernel, Operation *op, StringRef name,
                               ChoiceAttr choice);
 };
 } // namespace
@@ -87,11 +87,12 @@ Attribute TileCollectReportPass::describeKernel(KernelOp kernel) {
 
 Attribute TileCollectReportPass::describeOperation(KernelOp kernel,
                                                    Operation *op,
+                                                   StringRef name,
                                                    ChoiceAttr choice) {
   Builder builder(&getContext());
   NamedAttrList entry;
   entry.set("kernel", kernel.getNameAttr());
-  entry.set("op", builder.getStringAttr(op->getName().stripDialect()));
+  entry.set("op", builder.getStringAttr(name));
   entry.set("path", builder.getStringAttr(stringifyPath(choice.getPath())));
   entry.set("reason", builder.getStringAttr(choice.getReason()));
   if (choice.getArguments())
@@ -112,11 +113,11 @@ void TileCollectReportPass::runOnOperation() {
   getOperation().walk([&](KernelOp kernel) {
     entries.insert(describeKernel(kernel));
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      ChoiceAttr choice = op->getAttrOfType<ChoiceAttr>("choice");
-      if (!choice)
-        choice = op->getAttrOfType<ChoiceAttr>("tile.loop_choice");
-      if (choice)
-        entries.insert(describeOperation(kernel, op, choice));
+      if (auto choice = op->getAttrOfType<ChoiceAttr>("choice"))
+        entries.insert(describeOperation(
+            kernel, op, op->getName().stripDialect(), choice));
+      if (auto choice = op->getAttrOfType<ChoiceAttr>("tile.loop_choice"))
+        entries.insert(describeOperation(kernel, op, "pipelined", choice));
     });
   });
   getOperation()->setAttr(

@@ -422,9 +422,9 @@ private:
       if (found == candidates.end())
         return name + " is also written by " + describeForUser(access.op);
       if (found->second)
-        return writes.empty() && !readsTensor(access.op)
-                   ? name + " is also written by " + describeForUser(access.op)
-                   : *found->second;
+        return readsTensor(access.op) ? *found->second
+                                      : name + " is also written by " +
+                                            describeForUser(access.op);
       writes.push_back(&access);
     }
     for (const BufferAccess *read : reads) {
@@ -451,7 +451,7 @@ private:
     if (isCovered(read.region, parts))
       return true;
     // A position that is not constant can be anywhere in its dimension.
-    auto wide = getWholeRegion(cast<BufferType>(read.root.getType()));
+    auto wide = getWholeRegion(read.root.getType());
     for (auto [range, all] : llvm::zip(read.region, wide))
       if (!range.base)
         all = range;

@@ -181,8 +181,15 @@ private:
       }
       return;
     }
-    // Results of scf.if and scf.for: everything inside that values depend on.
-    needOperands(value.getDefiningOp());
+    Operation *op = value.getDefiningOp();
+    if (!isa<scf::IfOp, scf::ForOp>(op))
+      return needOperands(op);
+    // Only what this result depends on, not all that happens inside.
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    for (Value operand : op->getOperands())
+      need(operand);
+    for (Region &region : op->getRegions())
+      need(region.front().getTerminator()->getOperand(number));
   }
 
   PipelinedOp loop;
@@ -560,6 +567,8 @@ ExpandedPipeline PipelineExpander::expand(bool needsLastSlot) {
     builder.setInsertionPointToEnd(steady.getBody());
     scf::YieldOp::create(builder, loc);
   }
+  for (NamedAttribute attr : loop->getDiscardableAttrs())
+    steady->setAttr(attr.getName(), attr.getValue());
   if (ChoiceAttr choice = loop.getChoiceAttr())
     steady->setAttr("tile.loop_choice", choice);
   loop.erase();

@@ -57,21 +57,25 @@ private:
     // Filled by pipelines only; the pipeline itself keeps slots.
     if (alloc->hasAttr("tile.slots"))
       return !isSteady(loop);
-    if (loop->getNumRegions() != 1)
-      return false;
-    SmallVector<ArrayRef<IndexRange>> parts;
-    auto whole = getWholeRegion(cast<BufferType>(alloc.getType()));
-    for (const BufferAccess &access : accesses) {
-      if (access.root != alloc.getResult() || !loop->isAncestor(access.op))
+    auto whole = getWholeRegion(alloc.getType());
+    for (const BufferAccess &read : accesses) {
+      if (read.root != alloc.getResult() || !loop->isAncestor(read.op) ||
+          (read.isWrite && !read.isAtomic))
         continue;
-      if (!access.isWrite || access.isAtomic)
-        return isCovered(whole, parts);
-      if (access.isExact && access.op->getParentOp() == loop)
-        parts.push_back(access.region);
-      if (isCovered(whole, parts))
-        return true;
+      // What was certainly written before, in the same iteration.
+      SmallVector<ArrayRef<IndexRange>> parts;
+      for (const BufferAccess &write : accesses) {
+        if (write.root != read.root || !write.isExact || !write.isWrite ||
+            write.isAtomic || !loop->isProperAncestor(write.op))
+          continue;
+        Operation *sibling = write.op->getBlock()->findAncestorOpInBlock(*read.op);
+        if (sibling && write.op->isBeforeInBlock(sibling))
+          parts.push_back(write.region);
+      }
+      // Scratch memory is written by the operation that reads it.
+      if (!read.isScratch && !isCovered(whole, parts))
+        return false;
     }
-    // Written and never read.
     return true;
   }
 

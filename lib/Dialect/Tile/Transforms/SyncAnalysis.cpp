@@ -1,8 +1,8 @@
 //===- SyncAnalysis.cpp - where threads must meet ---------------*- C++ -*-===//
 //
-// A forward data-flow. The state is the set of accesses to shared memory since
-// the last barrier. An operation that conflicts with one of them needs a
-// barrier in front of it.
+// A forward data-flow. The state is the set of accesses to shared memory, and to
+// tensors that the kernel writes, since the last barrier. An operation that
+// conflicts with one of them needs a barrier in front of it.
 //
 // Where the barrier goes: a conflict with something outside of a branch or a
 // loop is resolved in front of the branch or loop, so that barriers in a loop
@@ -40,11 +40,14 @@ struct Pending {
   SmallVector<IndexRange, 4> region;
   bool isWrite = false, isAtomic = false;
   FragmentLayoutAttr threads;
+  /// Of tensors: the operation, as long as the places that it accesses in
+  /// different iterations are known to be different.
+  Operation *apart = nullptr;
 
   bool operator==(const Pending &other) const {
     return root == other.root && region == other.region &&
            isWrite == other.isWrite && isAtomic == other.isAtomic &&
-           threads == other.threads;
+           threads == other.threads && apart == other.apart;
   }
 };
 
@@ -82,6 +85,12 @@ public:
       : kernel(kernel), leavesSyncToUser(OptionsAttr::of(kernel).getFlag(
                             "disable_thread_sync", false)) {
     kernel.walk([&](scf::ForOp loop) { findCounters(loop); });
+    SmallVector<BufferAccess> all;
+    collectNestedAccesses(kernel, all);
+    for (const BufferAccess &access : all)
+      if (access.isWrite && isa<MemRefType>(access.root.getType()))
+        writtenTensors.insert(access.root);
+    mayAlias = !OptionsAttr::of(kernel).getFlag("noalias", true);
   }
 
   SmallVector<Operation *> run() {
@@ -121,6 +130,9 @@ private:
   /// The user orders accesses to each buffer. What the compiler made of them,
   /// slots and shared memory reuse, is still its own to order.
   bool leavesSyncToUser;
+  /// Only these tensors, or all if tensors may overlap, need to be looked at.
+  llvm::DenseSet<Value> writtenTensors;
+  bool mayAlias = false;
   llvm::DenseMap<Value, SlotCounter> counters;
   llvm::DenseMap<Operation *, SmallVector<Pending>> cache;
   /// Scratch memory of an operation: the write in front of its own barrier.
@@ -194,13 +206,17 @@ Pending BarrierPlanner::convert(const BufferAccess &access) {
   item.isWrite = access.isWrite;
   item.isAtomic = access.isAtomic;
   item.threads = access.threads.layout;
-  auto type = cast<BufferType>(access.root.getType());
+  if (isa<MemRefType>(access.root.getType())) {
+    item.apart = access.op;
+    return item;
+  }
+  auto whole = getWholeRegion(access.root.getType());
   for (auto [dim, range] : llvm::enumerate(item.region)) {
     auto found = counters.find(range.base);
     if (found == counters.end())
       continue;
     if (range.size != 1 || range.offset != 0) {
-      range = {Value(), 0, type.getShape()[dim]};
+      range = whole[dim];
       continue;
     }
     range = {found->second.representative, found->second.distance, 1};
@@ -217,7 +233,10 @@ const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
   collectAccesses(op, accesses);
   for (const BufferAccess &access : accesses) {
     auto type = dyn_cast<BufferType>(access.root.getType());
-    if (!type || !type.isShared())
+    bool isShared = type && type.isShared();
+    bool isTensor = !type && !writtenTensors.empty() &&
+                    (mayAlias || writtenTensors.contains(access.root));
+    if (!isShared && !isTensor)
       continue;
     if (access.isScratch && access.isWrite)
       scratch.push_back(convert(access));
@@ -248,14 +267,20 @@ bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
     return false;
   if (before.isAtomic && now.isAtomic && before.root == now.root)
     return false;
-  if (before.root != now.root)
-    return shareMemory(before.root, now.root);
-  if (leavesSyncToUser && !before.root.getDefiningOp()->hasAttr("tile.slots"))
+  bool isTensor = isa<MemRefType>(before.root.getType());
+  if (isTensor != isa<MemRefType>(now.root.getType()))
     return false;
-  if (!mayOverlap(before.region, now.region))
+  if (before.root != now.root)
+    return isTensor ? mayAlias : shareMemory(before.root, now.root);
+  if (leavesSyncToUser &&
+      (isTensor || !before.root.getDefiningOp()->hasAttr("tile.slots")))
+    return false;
+  if (!mayOverlap(before.region, now.region) ||
+      (before.apart && before.apart == now.apart))
     return false;
   // Each thread keeps to its own elements.
-  if (before.threads && now.threads) {
+  if (before.threads && now.threads &&
+      (!isTensor || before.region == now.region)) {
     auto left = before.threads.getLayout(), right = now.threads.getLayout();
     if (left.numReplicas() == 1 && right.numReplicas() == 1 &&
         (before.threads == now.threads || left.isSameMap(right)))
@@ -446,10 +471,120 @@ State BarrierPlanner::runLoop(Operation *loop, State state, bool decide) {
 
 /// Forgets positions that depend on values of `scope`.
 void BarrierPlanner::widen(Pending &item, Operation *scope) {
-  auto type = cast<BufferType>(item.root.getType());
-  for (auto [dim, range] : llvm::enumerate(item.region))
-    if (range.base && scope->isAncestor(range.base.getParentRegion()->getParentOp()))
-      range = {Value(), 0, type.getShape()[dim]};
+  auto whole = getWholeRegion(item.root.getType());
+  for (auto [range, all] : llvm::zip(item.region, whole))
+    if (range.base &&
+        scope->isAncestor(range.base.getParentRegion()->getParentOp()))
+      range = all;
+}
+
+//===----------------------------------------------------------------------===//
+// Places of tensors in different iterations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A sum of multiples of variables and of something that does not change.
+struct LinearSum {
+  llvm::SmallDenseMap<Value, int64_t> factors;
+  bool isValid = true;
+
+  void add(const LinearSum &other, int64_t scale) {
+    isValid &= other.isValid;
+    for (auto [variable, factor] : other.factors)
+      factors[variable] += scale * factor;
+  }
+};
+} // namespace
+
+/// `value` in the variables of `loop` and of a tile.parallel inside of it.
+static LinearSum getLinearSum(Value value, scf::ForOp loop) {
+  LinearSum sum;
+  if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
+    return sum;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    sum.isValid = value == loop.getInductionVar() || isa<ParallelOp>(parent);
+    sum.factors[value] = 1;
+    return sum;
+  }
+  Operation *op = value.getDefiningOp();
+  if (getConstant(value))
+    return sum;
+  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
+    sum.add(getLinearSum(op->getOperand(0), loop), 1);
+    sum.add(getLinearSum(op->getOperand(1), loop),
+            isa<arith::AddIOp>(op) ? 1 : -1);
+    return sum;
+  }
+  if (isa<arith::MulIOp>(op))
+    for (auto [factor, other] : {std::make_pair(1, 0), std::make_pair(0, 1)})
+      if (std::optional<int64_t> scale = getConstant(op->getOperand(factor))) {
+        sum.add(getLinearSum(op->getOperand(other), loop), *scale);
+        return sum;
+      }
+  sum.isValid = false;
+  return sum;
+}
+
+/// Whether positions `index .. index + size` of different iterations of `loop`
+/// never meet: they move on by at least their extent.
+static bool movesOn(Value index, int64_t size, scf::ForOp loop) {
+  LinearSum sum = getLinearSum(index, loop);
+  std::optional<int64_t> step = getConstant(loop.getStep());
+  if (!sum.isValid || !step)
+    return false;
+  int64_t stride = 0;
+  for (auto [variable, factor] : sum.factors) {
+    if (variable == loop.getInductionVar()) {
+      stride = std::abs(factor * *step);
+      continue;
+    }
+    auto argument = cast<BlockArgument>(variable);
+    auto parallel = cast<ParallelOp>(argument.getOwner()->getParentOp());
+    int64_t extent = parallel.getStaticExtents()[argument.getArgNumber()];
+    if (ShapedType::isDynamic(extent))
+      return false;
+    size += std::abs(factor) * std::max<int64_t>(extent - 1, 0);
+  }
+  return stride >= size;
+}
+
+/// Whether `op` writes other places of `tensor` in each iteration of `loop`,
+/// and reads none of it.
+static bool staysApart(Operation *op, Value tensor, Operation *loop) {
+  auto counted = dyn_cast<scf::ForOp>(loop);
+  if (!counted)
+    return false;
+  auto apart = [&](Value storage, OperandRange offsets,
+                   ArrayRef<int64_t> sizes) {
+    if (storage != tensor)
+      return getStorageRoot(storage) != tensor;
+    for (auto [dim, offset] : llvm::enumerate(offsets))
+      if (movesOn(offset, sizes.empty() ? 1 : sizes[dim], counted))
+        return true;
+    return false;
+  };
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return apart(copy.getSource(), copy.getSourceOffsets(),
+                 copy.getSourceSizes()) &&
+           apart(copy.getDest(), copy.getDestOffsets(), copy.getDestSizes());
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool good = true;
+    if (auto load = dyn_cast<LoadOp>(inner))
+      good = getStorageRoot(load.getSource()) != tensor;
+    else if (auto store = dyn_cast<StoreOp>(inner))
+      good = apart(store.getDest(), store.getIndices(), {});
+    else if (isa<AtomicOp>(inner))
+      good = false;
+    return good ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  // Two stores of one operation may meet each other.
+  int64_t stores = 0;
+  op->walk([&](StoreOp store) {
+    stores += getStorageRoot(store.getDest()) == tensor;
+  });
+  return !result.wasInterrupted() && stores <= 1 &&
+         isa<StoreOp, ParallelOp>(op);
 }
 
 State BarrierPlanner::nextIteration(Operation *loop, State state) {
@@ -471,6 +606,9 @@ State BarrierPlanner::nextIteration(Operation *loop, State state) {
       widen(item, loop);
       for (auto &[dim, range] : slots)
         item.region[dim] = range;
+      if (item.apart && loop->isAncestor(item.apart) &&
+          !staysApart(item.apart, item.root, loop))
+        item.apart = nullptr;
       State::insert(result, item);
     }
     list = std::move(result);

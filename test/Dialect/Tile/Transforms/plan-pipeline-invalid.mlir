@@ -112,7 +112,7 @@ func.func @gemm_ahead(%A: memref<?x32xf16>, %n: i32) {
     ^bb0(%k: i32):
       tile.copy %A[%k, %c0] [32, 32] to %a[%c0, %c0] [32, 32] : memref<?x32xf16> to !tile.buffer<32x32xf16, shared>
       tile.gemm %a, %a, %acc : !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf32, fragment>
-      tile.print "step"(%k) : i32
+      tile.print "step"(%k : i32)
     }
   }
   return

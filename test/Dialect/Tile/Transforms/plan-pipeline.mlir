@@ -15,8 +15,8 @@ func.func @gemm(%A: memref<?x?xf16>, %B: memref<?x?xf16>, %n: i32) {
     tile.pipelined %c0 to %n stages(3) {
     ^bb0(%k: i32):
       %o = arith.muli %k, %c32 : i32
-      // CHECK: tile.copy {{.*}} tile.ahead = 2 : i64
-      // CHECK: tile.copy {{.*}} tile.ahead = 2 : i64
+      // CHECK: tile.copy {{.*}}tile.ahead = 2 : i64
+      // CHECK: tile.copy {{.*}}tile.ahead = 2 : i64
       // CHECK-NOT: tile.ahead
       tile.copy %A[%c0, %o] [64, 32] to %a[%c0, %c0] [64, 32] {choice = #tile.choice<cp_async, "16 bytes">} : memref<?x?xf16> to !tile.buffer<64x32xf16, shared>
       tile.copy %B[%o, %c0] [32, 64] to %b[%c0, %c0] [32, 64] {choice = #tile.choice<cp_async, "16 bytes">} : memref<?x?xf16> to !tile.buffer<32x64xf16, shared>
@@ -113,7 +113,7 @@ func.func @conditional(%A: memref<?x16xf16>, %F: memref<?xi32>, %n: i32) {
       %flag = tile.load %F[%k] : memref<?xi32> -> i32
       %set = arith.cmpi ne, %flag, %c0 : i32
       scf.if %set {
-        // CHECK: tile.copy {{.*}} tile.ahead = 2
+        // CHECK: tile.copy {{.*}}tile.ahead = 2
         tile.copy %A[%k, %c0] [32, 16] to %a[%c0, %c0] [32, 16] : memref<?x16xf16> to !tile.buffer<32x16xf16, shared>
       }
       %flag2 = tile.load %F[%k] : memref<?xi32> -> i32
@@ -167,10 +167,10 @@ func.func @cleared(%A: memref<?xf32>, %F: memref<?xi32>, %C: memref<?xf32>, %n: 
     ^bb0(%k: i32):
       %flag = tile.load %F[%k] : memref<?xi32> -> i32
       %set = arith.cmpi ne, %flag, %c0 : i32
-      // CHECK: tile.fill {{.*}} tile.ahead = 1
+      // CHECK: tile.fill {{.*}}tile.ahead = 1
       tile.fill %a, %zero : !tile.buffer<64xf32, shared>, f32
       scf.if %set {
-        // CHECK: tile.copy {{.*}} tile.ahead = 1
+        // CHECK: tile.copy {{.*}}tile.ahead = 1
         tile.copy %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
       }
       tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>

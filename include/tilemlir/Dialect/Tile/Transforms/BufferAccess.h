@@ -44,7 +44,7 @@ struct BufferAccess {
   /// Scratch memory of one operation: written, then, after a barrier inside of
   /// the operation, read.
   bool isScratch = false;
-  /// One range for each dimension of an allocation. Empty for tensors.
+  /// One range for each dimension of the allocation or tensor.
   SmallVector<IndexRange, 4> region;
   /// Every element of the region is accessed whenever the operation runs.
   bool isExact = false;
@@ -73,8 +73,9 @@ bool contains(ArrayRef<IndexRange> outer, ArrayRef<IndexRange> inner);
 /// True when the constant boxes among `parts` together hold all of `box`.
 bool isCovered(ArrayRef<IndexRange> box, ArrayRef<ArrayRef<IndexRange>> parts);
 
-/// The box of all elements of an allocation.
-SmallVector<IndexRange, 4> getWholeRegion(BufferType type);
+/// The box of all elements of a buffer or tensor; dynamic extents are taken to
+/// be larger than any coordinate.
+SmallVector<IndexRange, 4> getWholeRegion(Type type);
 
 /// "gemm (line 12)": how users know an operation.
 std::string describeForUser(Operation *op);

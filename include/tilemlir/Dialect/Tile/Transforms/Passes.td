@@ -120,10 +120,10 @@ def TileAllocateMemory : Pass<"tile-allocate-memory"> {
 }
 
 def TileInsertSync : Pass<"tile-insert-sync"> {
-  let summary = "insert barriers between dependent accesses to shared memory";
+  let summary = "insert barriers between dependent accesses of threads";
   let description = [{
-    A forward data-flow over the accesses since the last barrier, through loops
-    and branches. A barrier goes before the first operation that reads what
+    A forward data-flow over the accesses to shared memory, and to tensors that
+    the kernel writes, since the last barrier, through loops and branches. A barrier goes before the first operation that reads what
     other threads may have written, or writes what they may have accessed.
     Slots of pipelines, constant parts of buffers, atomics among each other and
     accesses of threads to their own elements are known not to conflict. Data

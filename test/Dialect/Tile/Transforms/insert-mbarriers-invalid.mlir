@@ -1,0 +1,28 @@
+// Pipelines whose parts do not fit together.
+// RUN: tile-opt %s -split-input-file -verify-diagnostics -tile-insert-mbarriers
+
+func.func @no_prologue(%A: memref<?xf32>, %n: i32, %p: i1) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // expected-error @below {{is a pipeline that runs 1 iterations ahead, but has 0 issue parts before it and 1 inside}}
+    scf.for %k = %c0 to %n step %one : i32 {
+      scf.if %p {
+        tile.copy_async %A[%k] [64] to %a[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
+    } {tile.pipeline = #tile.pipeline<steady, slots = 2, ahead = 1>}
+  }
+  return
+}
+
+// -----
+
+func.func @attribute(%p: i1) {
+  scf.if %p {
+  // expected-error @below {{a pipeline runs 1 to slots - 1 iterations ahead in at least 2 slots, found slots = 2, ahead = 2}}
+  } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 2>}
+  return
+}

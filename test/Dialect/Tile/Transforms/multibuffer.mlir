@@ -1,0 +1,208 @@
+// Slots, prologue and loop of pipelines.
+// RUN: tile-opt %s -split-input-file -tile-multibuffer | FileCheck %s
+
+// CHECK-LABEL: func.func @gemm
+func.func @gemm(%A: memref<?x?xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "gemm" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    // CHECK: %[[A:.*]] = tile.alloc "A_shared" {tile.slots = 3 : i64} : <3x32x32xf16, shared, #tile.shared_layout<order = [2, 1, 0], panel = 32, swizzle = 64>>
+    %a = tile.alloc "A_shared" : !tile.buffer<32x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>
+    %acc = tile.alloc "C_local" : !tile.buffer<32x32xf32, fragment>
+    // The first two iterations, each only if there is one.
+    // CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[TRIPS:.*]], %c0
+    // CHECK: scf.if %[[FIRST]] {
+    // CHECK: tile.subview %[[A]][%c0_i32, %c0_i32, %c0_i32] [1, 32, 32]
+    // CHECK: tile.copy_async
+    // CHECK: } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
+    // CHECK: %[[SECOND:.*]] = arith.cmpi sgt, %[[TRIPS]], %c1
+    // CHECK: scf.if %[[SECOND]] {
+    // CHECK: tile.subview %[[A]][%c1_i32{{.*}}, %c0_i32, %c0_i32] [1, 32, 32]
+    // CHECK: tile.copy_async
+    // CHECK: } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
+    // CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c2
+    // CHECK: scf.for %[[K:.*]] = {{.*}} iter_args(%[[SLOT:.*]] = %c0_i32, %[[NEXT:.*]] = %c2{{.*}})
+    // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[K]], %[[LAST]]
+    // CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c2
+    // CHECK: scf.if %[[MORE]] {
+    // CHECK: arith.muli %[[AHEAD]], %c32
+    // CHECK: tile.subview %[[A]][%[[NEXT]], %c0_i32, %c0_i32] [1, 32, 32]
+    // CHECK: tile.copy_async
+    // CHECK: } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
+    // CHECK-NOT: tile.copy
+    // CHECK: %[[NOW:.*]] = tile.subview %[[A]][%[[SLOT]], %c0_i32, %c0_i32] [1, 32, 32]
+    // CHECK: tile.gemm %[[NOW]]
+    // CHECK: %[[SUM:.*]] = arith.addi %[[SLOT]], %c1
+    // CHECK: %[[WRAP:.*]] = arith.cmpi eq, %[[SUM]], %c3
+    // CHECK: arith.select %[[WRAP]], %c0_i32, %[[SUM]]
+    // CHECK-NOT: rem
+    // CHECK: tile.loop_choice = #tile.choice<cp_async, "r">, tile.pipeline = #tile.pipeline<steady, slots = 3, ahead = 2>
+    tile.pipelined %c0 to %n stages(3) attributes {choice = #tile.choice<cp_async, "r">, stage = array<i64: 0, 2>, order = array<i64: 0, 1>} {
+    ^bb0(%k: i32):
+      %o = arith.muli %k, %c32 : i32
+      tile.copy %A[%c0, %o] [32, 32] to %a[%c0, %c0] [32, 32] {choice = #tile.choice<cp_async, "c">, tile.ahead = 2 : i64} : memref<?x?xf16> to !tile.buffer<32x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>
+      tile.gemm %a, %a, %acc : !tile.buffer<32x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>, !tile.buffer<32x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>, !tile.buffer<32x32xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// Behind the loop the tile is that of the last iteration; before it, that of the first slot.
+// CHECK-LABEL: func.func @live_out
+func.func @live_out(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %zero = arith.constant 0.0 : f32
+    // CHECK: %[[A:.*]] = tile.alloc "A_shared" : <2x64xf32, shared>
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: %[[BEFORE:.*]] = tile.subview %[[A]][%c0_i32, %c0_i32]
+    // CHECK: tile.fill %[[BEFORE]]
+    tile.fill %a, %zero : !tile.buffer<64xf32, shared>, f32
+    // CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} iter_args(%[[SLOT:.*]] = %c0_i32, %{{.*}} = %c1{{.*}}, %{{.*}} = %c0_i32)
+    // CHECK: scf.yield %{{.*}}, %{{.*}}, %[[SLOT]] : i32, i32, i32
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<simt, "r">, stage = array<i64: 0, 1>, order = array<i64: 0, 1>} {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] {tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+    // CHECK: %[[AFTER:.*]] = tile.subview %[[A]][%[[LOOP]]#2, %c0_i32]
+    // CHECK: tile.copy %[[AFTER]]
+    tile.copy %a[%c0] [64] to %C[%n] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// A variable that decides where to load has a copy of its own in the issue part; a condition is evaluated there.
+// CHECK-LABEL: func.func @cloned
+func.func @cloned(%A: memref<?xf32>, %F: memref<?xi32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK-DAG: %[[P:.*]] = tile.alloc "p" : <i32, local>
+    // CHECK-DAG: %[[PA:.*]] = tile.alloc "p_ahead" : <i32, local>
+    %p = tile.alloc "p" : !tile.buffer<i32, local>
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    tile.store %c0, %p[] : i32, !tile.buffer<i32, local>
+    // CHECK: %[[START:.*]] = tile.load %[[P]][]
+    // CHECK: tile.store %[[START]], %[[PA]][]
+    // CHECK: scf.for
+    // CHECK: scf.if
+    // CHECK: tile.load %[[PA]][]
+    // CHECK: tile.store %{{.*}}, %[[PA]][]
+    // CHECK: scf.if
+    // CHECK: tile.copy %arg0
+    // CHECK: } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
+    // CHECK-NOT: %[[PA]]
+    // CHECK: tile.store %{{.*}}, %[[P]][]
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<simt, "r">, stage = array<i64: 1, 1, 1>, order = array<i64: 0, 1, 2>} {
+    ^bb0(%k: i32):
+      %f = tile.load %F[%k] : memref<?xi32> -> i32
+      %x = tile.load %p[] : !tile.buffer<i32, local> -> i32
+      %y = arith.addi %x, %f : i32
+      tile.store %y, %p[] : i32, !tile.buffer<i32, local>
+      %set = arith.cmpi ne, %f, %c0 : i32
+      scf.if %set {
+        tile.copy %A[%y] [64] to %a[%c0] [64] {tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+        tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+      }
+      %z = tile.load %p[] : !tile.buffer<i32, local> -> i32
+      tile.print "p"(%z : i32)
+    }
+  }
+  return
+}
+
+// -----
+
+// A variable that only the loads need is gone from the loop.
+// CHECK-LABEL: func.func @only_ahead
+func.func @only_ahead(%A: memref<?xf32>, %F: memref<?xi32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK-NOT: tile.alloc "p" :
+    // CHECK: tile.alloc "p_ahead"
+    %p = tile.alloc "p" : !tile.buffer<i32, local>
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<simt, "r">, stage = array<i64: 1, 0, 1>, order = array<i64: 1, 0, 2>} {
+    ^bb0(%k: i32):
+      %f = tile.load %F[%k] : memref<?xi32> -> i32
+      tile.store %f, %p[] : i32, !tile.buffer<i32, local>
+      %y = tile.load %p[] : !tile.buffer<i32, local> -> i32
+      tile.copy %A[%y] [64] to %a[%c0] [64] {tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// A serial loop, and copies that do not run ahead: cp.async outside of pipelines, plain copies inside.
+// CHECK-LABEL: func.func @others
+func.func @others(%A: memref<?xf32>, %B: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: scf.for
+    // CHECK: tile.copy_async
+    // CHECK: {tile.loop_choice = #tile.choice<serial, "r">}
+    tile.pipelined %c0 to %n stages(0) attributes {choice = #tile.choice<serial, "r">} {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] {choice = #tile.choice<cp_async, "c">} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+    // CHECK: scf.for
+    // CHECK: tile.copy_async
+    // CHECK: tile.copy %{{.*}} {choice = #tile.choice<simt, "does not run ahead, and waiting for cp.async here would wait for the loads of later iterations too">}
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<cp_async, "r">, stage = array<i64: 0, 1, 1, 1>, order = array<i64: 0, 1, 2, 3>} {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] {choice = #tile.choice<cp_async, "c">, tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %B[%k] [64] to %b[%c0] [64] {choice = #tile.choice<cp_async, "c">} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %b[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Views of a tile become views of its slot.
+// CHECK-LABEL: func.func @views
+func.func @views(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK: %[[A:.*]] = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x64xf32, shared>
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    %v = tile.reshape %a : !tile.buffer<64xf32, shared> to !tile.buffer<8x8xf32, shared>
+    // CHECK-NOT: tile.reshape
+    // CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %c0_i32, %[[NEXT:.*]] = %c1
+    // CHECK: %[[IN:.*]] = tile.subview %[[A]][%[[NEXT]], %c0_i32] [1, 64]
+    // CHECK: tile.copy %{{.*}} to %[[IN]]
+    // CHECK: %[[OUT:.*]] = tile.subview %[[A]][%[[SLOT]], %c0_i32] [1, 64]
+    // CHECK: %[[VIEW:.*]] = tile.reshape %[[OUT]] : <64xf32, shared> to <8x8xf32, shared>
+    // CHECK: tile.copy %[[VIEW]]
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<simt, "r">, stage = array<i64: 0, 1>, order = array<i64: 0, 1>} {
+    ^bb0(%k: i32):
+      tile.copy %A[%k] [64] to %a[%c0] [64] {tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %v[%c0, %c0] [1, 8] to %C[%k] [8] : !tile.buffer<8x8xf32, shared> to memref<?xf32>
+    }
+  }
+  return
+}
