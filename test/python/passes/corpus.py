@@ -11,16 +11,29 @@ from pathlib import Path
 import numpy as np
 from generic_ir import Operation, parse
 
-__all__ = ["CASES", "CORPUS", "PASSES", "Case", "run_each_pass", "run_passes", "source_text"]
+__all__ = ["ALL_PASSES", "CASES", "CORPUS", "PASSES", "Case", "run_each_pass", "run_passes", "source_text"]
 
 CORPUS = Path(__file__).parents[2] / "corpus"
-#: From the traced module to the end of the tile-level passes that are looked at here.
+#: The passes that pipeline, allocate and synchronise, for modules whose instructions the corpus gives.
 PASSES = (
     "tile-plan-pipeline",
     "tile-multibuffer",
     "tile-insert-mbarriers",
     "tile-allocate-memory",
     "tile-insert-sync",
+)
+
+#: From the traced module to the end of the tile-level passes.
+ALL_PASSES = (
+    "tile-canonicalize-kernel",
+    "tile-map-blocks",
+    "tile-raise-loops",
+    "tile-analyze-bounds",
+    "tile-verify-uniformity",
+    "tile-select-instructions",
+    "tile-assign-layouts",
+    "tile-optimize-conversions",
+    *PASSES,
 )
 
 Arrays = tuple[np.ndarray | int, ...]

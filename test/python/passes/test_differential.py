@@ -6,24 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus import CASES, PASSES, run_each_pass, source_text
+from corpus import ALL_PASSES, CASES, PASSES, run_each_pass, source_text
 from tile_interpreter import Interpreter
 
-_PREFIXES = [PASSES[:count] for count in range(len(PASSES) + 1)]
-
-
+@pytest.mark.parametrize("passes", [PASSES, ALL_PASSES], ids=["pipelining", "all"])
 @pytest.mark.parametrize("stages", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", CASES)
-def test_values_after_each_pass(tile_opt: Path, name: str, stages: int) -> None:
+def test_values_after_each_pass(tile_opt: Path, name: str, stages: int, passes: tuple[str, ...]) -> None:
     case = CASES[name]
-    modules = run_each_pass(tile_opt, source_text(case, stages), PASSES)
+    modules = run_each_pass(tile_opt, source_text(case, stages), passes)
     for trips in (0, 1, 2, 5):
         seed = np.random.default_rng().integers(2**32)
         results = []
-        for module, prefix in zip(modules, _PREFIXES, strict=True):
+        for count, module in enumerate(modules):
             arguments = case.make(trips, np.random.default_rng(seed))
             expected = case.reference(arguments)
-            complete = "tile-insert-mbarriers" in prefix
+            complete = "tile-insert-mbarriers" in passes[:count]
             Interpreter(module, check=False, asynchronous=complete).run(*arguments)
             for position, values in expected.items():
                 np.testing.assert_allclose(
@@ -31,7 +29,7 @@ def test_values_after_each_pass(tile_opt: Path, name: str, stages: int) -> None:
                     values,
                     rtol=case.tolerance,
                     atol=case.tolerance,
-                    err_msg=f"{name}, {trips} trips, after {prefix}",
+                    err_msg=f"{name}, {trips} trips, after {passes[:count]}",
                 )
             results.append([arguments[position] for position in expected])
         for result in results[1:]:

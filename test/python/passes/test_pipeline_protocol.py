@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus import CASES, PASSES, run_passes, source_text
+from corpus import ALL_PASSES, CASES, PASSES, run_passes, source_text
 from generic_ir import Operation, parse
 from tile_interpreter import Interpreter, SynchronisationError
 
@@ -35,6 +35,14 @@ def test_synchronisation(tile_opt: Path, name: str, stages: int) -> None:
     module = run_passes(tile_opt, source_text(CASES[name], stages), PASSES)
     for trips in range(2 * stages + 4):
         _check(module, name, trips, rng)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_synchronisation_of_compiled_kernels(tile_opt: Path, name: str) -> None:
+    """The same with the instructions, layouts and scratch memory that the compiler chooses."""
+    module = run_passes(tile_opt, source_text(CASES[name], 3), ALL_PASSES)
+    for trips in (0, 1, 2, 3, 4, 9):
+        _check(module, name, trips, np.random.default_rng())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -504,8 +504,3 @@ std::string mlir::tile::describeForUser(Operation *op) {
     text += " (line " + std::to_string(loc.getLine()) + ")";
   return text;
 }
-
-bool mlir::tile::isCollective(Operation *op) {
-  return isa<CopyOp, CopyAsyncOp, FillOp, GemmOp, ReduceOp, ConvertOp,
-             ParallelOp, PipelinedOp, SyncThreadsOp>(op);
-}

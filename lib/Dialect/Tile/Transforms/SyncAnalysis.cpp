@@ -15,6 +15,8 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
+#include "Uniformity.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -82,7 +84,7 @@ struct State {
 class BarrierPlanner {
 public:
   explicit BarrierPlanner(KernelOp kernel)
-      : kernel(kernel), leavesSyncToUser(OptionsAttr::of(kernel).getFlag(
+      : kernel(kernel), uniformity(kernel), leavesSyncToUser(OptionsAttr::of(kernel).getFlag(
                             "disable_thread_sync", false)) {
     kernel.walk([&](scf::ForOp loop) { findCounters(loop); });
     SmallVector<BufferAccess> all;
@@ -127,6 +129,7 @@ private:
   bool mayHoldBarriers(Operation *op);
 
   KernelOp kernel;
+  Uniformity uniformity;
   /// The user orders accesses to each buffer. What the compiler made of them,
   /// slots and shared memory reuse, is still its own to order.
   bool leavesSyncToUser;
@@ -349,15 +352,13 @@ State BarrierPlanner::runBlock(Block &block, State state, bool decide) {
   return state;
 }
 
-/// Threads may disagree about reaching what is inside of `op` unless something
-/// collective is there, which tile-verify-uniformity has checked.
+/// Whether all threads reach what is inside of `op` together.
 bool BarrierPlanner::mayHoldBarriers(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return isCollective(inner) ? WalkResult::interrupt()
-                                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  for (Region &region : op->getRegions())
+    if (!region.empty() && !region.front().empty() &&
+        !uniformity.isReachedUniformly(&region.front().front()))
+      return false;
+  return true;
 }
 
 void BarrierPlanner::forget(Operation *scope) {

@@ -197,7 +197,7 @@ func.func @branch(%A: memref<?xf32>, %C: memref<?xf32>, %D: memref<?xf32>, %p: i
 
 // -----
 
-// Threads may disagree about a branch without collective operations: no barrier inside.
+// Threads disagree about the branch: no barrier inside.
 // CHECK-LABEL: func.func @divergent
 func.func @divergent(%C: memref<?xf32>) {
   %c1 = arith.constant 1 : i32
@@ -224,6 +224,36 @@ func.func @divergent(%C: memref<?xf32>) {
       tile.store %w, %a[%c0] : f32, !tile.buffer<64xf32, shared>
     }
     tile.copy %a[%c0] [64] to %C[%c0] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// A loop of all threads in which each accesses elements by itself.
+// CHECK-LABEL: func.func @each_thread
+func.func @each_thread(%n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<65xf32, shared>
+    %v = tile.alloc "v" : !tile.buffer<f32, local>
+    %t = tile.thread_id 0 : i32
+    %next = arith.addi %t, %one : i32
+    // CHECK: scf.for
+    // CHECK-NEXT: tile.load %v
+    // CHECK-NEXT: tile.sync_threads
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.sync_threads
+    // CHECK-NEXT: tile.load
+    scf.for %k = %c0 to %n step %one : i32 {
+      %x = tile.load %v[] : !tile.buffer<f32, local> -> f32
+      tile.store %x, %a[%t] : f32, !tile.buffer<65xf32, shared>
+      %y = tile.load %a[%next] : !tile.buffer<65xf32, shared> -> f32
+      tile.store %y, %v[] : f32, !tile.buffer<f32, local>
+    }
   }
   return
 }

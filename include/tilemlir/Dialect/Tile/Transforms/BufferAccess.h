@@ -83,9 +83,6 @@ std::string describeForUser(Operation *op);
 /// The first file position in `loc`; null when there is none.
 FileLineColLoc getFileLocation(Location loc);
 
-/// True for operations that all threads of a block perform together.
-bool isCollective(Operation *op);
-
 } // namespace mlir::tile
 
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_BUFFERACCESS_H
