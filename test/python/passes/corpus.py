@@ -56,9 +56,17 @@ class Case:
     tolerance: float = 1e-5
 
 
-def source_text(case: Case, stages: int) -> str:
-    """The file of the corpus with another number of stages in every loop that has three."""
+def source_text(case: Case, stages: int, *, choices: bool = True) -> str:
+    """The file of the corpus with another number of stages in every loop that has three.
+
+    Args:
+        case: the kernel.
+        stages: the new number.
+        choices: keep the instructions that the file gives to copies; else the compiler chooses.
+    """
     text = (CORPUS / f"{case.name}.mlir").read_text()
+    if not choices:
+        text = re.sub(r" \{choice = #tile\.choice<[^>]*>\}", "", text)
     if case.name == "scheduled":
         return text
     return re.sub(r"stages\(3\)", f"stages({stages})", text)
@@ -72,16 +80,19 @@ def run_passes(tool: Path, text: str, passes: tuple[str, ...]) -> Operation:
     return parse(result.stdout)
 
 
-def run_each_pass(tool: Path, text: str, passes: tuple[str, ...]) -> list[Operation]:
-    """The module before any pass and after each of them, from one run of tile-opt."""
+def run_each_pass(tool: Path, text: str, passes: tuple[str, ...]) -> list[tuple[str, Operation]]:
+    """The module before each pass, and each pass run inside of one, with the name of the pass; then the result.
+
+    All from one run of tile-opt.
+    """
     options = ["-mlir-print-op-generic", "-mlir-print-ir-before-all", "-mlir-print-ir-module-scope"]
     command = [str(tool), *options, "-mlir-disable-threading", *(f"-{name}" for name in passes), "-"]
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    dumps = re.split(r"^// -----// IR Dump Before .*$", result.stderr, flags=re.MULTILINE)[1:]
-    modules = [parse(dump) for dump in [*dumps, result.stdout]]
-    assert len(modules) == len(passes) + 1
-    return modules
+    parts = re.split(r"^// -----// IR Dump Before \w+ \(([\w-]+).*$", result.stderr, flags=re.MULTILINE)[1:]
+    modules = [(name, parse(dump)) for name, dump in zip(parts[::2], parts[1::2], strict=True)]
+    assert [name for name, _ in modules if name in passes] == list(passes)
+    return [*modules, ("end", parse(result.stdout))]
 
 
 def _half(rng: np.random.Generator, *shape: int) -> np.ndarray:

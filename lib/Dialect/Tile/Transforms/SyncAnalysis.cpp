@@ -209,12 +209,15 @@ Pending BarrierPlanner::convert(const BufferAccess &access) {
   item.isWrite = access.isWrite;
   item.isAtomic = access.isAtomic;
   item.threads = access.threads.layout;
-  if (isa<MemRefType>(access.root.getType())) {
-    item.apart = access.op;
-    return item;
-  }
   auto whole = getWholeRegion(access.root.getType());
+  if (isa<MemRefType>(access.root.getType()))
+    item.apart = access.op;
   for (auto [dim, range] : llvm::enumerate(item.region)) {
+    // Positions that differ between threads say nothing about other threads.
+    if (range.base && !uniformity.isUniform(range.base)) {
+      range = whole[dim];
+      continue;
+    }
     auto found = counters.find(range.base);
     if (found == counters.end())
       continue;
@@ -498,10 +501,14 @@ struct LinearSum {
 } // namespace
 
 /// `value` in the variables of `loop` and of a tile.parallel inside of it.
-static LinearSum getLinearSum(Value value, scf::ForOp loop) {
+static LinearSum getLinearSum(Value value, scf::ForOp loop,
+                              const Uniformity &uniformity) {
   LinearSum sum;
-  if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
+  if (!loop->isAncestor(value.getParentRegion()->getParentOp())) {
+    // Another thread may be where this one is in another iteration.
+    sum.isValid = uniformity.isUniform(value);
     return sum;
+  }
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     sum.isValid = value == loop.getInductionVar() || isa<ParallelOp>(parent);
@@ -512,15 +519,15 @@ static LinearSum getLinearSum(Value value, scf::ForOp loop) {
   if (getConstant(value))
     return sum;
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    sum.add(getLinearSum(op->getOperand(0), loop), 1);
-    sum.add(getLinearSum(op->getOperand(1), loop),
+    sum.add(getLinearSum(op->getOperand(0), loop, uniformity), 1);
+    sum.add(getLinearSum(op->getOperand(1), loop, uniformity),
             isa<arith::AddIOp>(op) ? 1 : -1);
     return sum;
   }
   if (isa<arith::MulIOp>(op))
     for (auto [factor, other] : {std::make_pair(1, 0), std::make_pair(0, 1)})
       if (std::optional<int64_t> scale = getConstant(op->getOperand(factor))) {
-        sum.add(getLinearSum(op->getOperand(other), loop), *scale);
+        sum.add(getLinearSum(op->getOperand(other), loop, uniformity), *scale);
         return sum;
       }
   sum.isValid = false;
@@ -529,8 +536,9 @@ static LinearSum getLinearSum(Value value, scf::ForOp loop) {
 
 /// Whether positions `index .. index + size` of different iterations of `loop`
 /// never meet: they move on by at least their extent.
-static bool movesOn(Value index, int64_t size, scf::ForOp loop) {
-  LinearSum sum = getLinearSum(index, loop);
+static bool movesOn(Value index, int64_t size, scf::ForOp loop,
+                    const Uniformity &uniformity) {
+  LinearSum sum = getLinearSum(index, loop, uniformity);
   std::optional<int64_t> step = getConstant(loop.getStep());
   if (!sum.isValid || !step)
     return false;
@@ -552,7 +560,8 @@ static bool movesOn(Value index, int64_t size, scf::ForOp loop) {
 
 /// Whether `op` writes other places of `tensor` in each iteration of `loop`,
 /// and reads none of it.
-static bool staysApart(Operation *op, Value tensor, Operation *loop) {
+static bool staysApart(Operation *op, Value tensor, Operation *loop,
+                       const Uniformity &uniformity) {
   auto counted = dyn_cast<scf::ForOp>(loop);
   if (!counted)
     return false;
@@ -561,7 +570,7 @@ static bool staysApart(Operation *op, Value tensor, Operation *loop) {
     if (storage != tensor)
       return getStorageRoot(storage) != tensor;
     for (auto [dim, offset] : llvm::enumerate(offsets))
-      if (movesOn(offset, sizes.empty() ? 1 : sizes[dim], counted))
+      if (movesOn(offset, sizes.empty() ? 1 : sizes[dim], counted, uniformity))
         return true;
     return false;
   };
@@ -608,7 +617,7 @@ State BarrierPlanner::nextIteration(Operation *loop, State state) {
       for (auto &[dim, range] : slots)
         item.region[dim] = range;
       if (item.apart && loop->isAncestor(item.apart) &&
-          !staysApart(item.apart, item.root, loop))
+          !staysApart(item.apart, item.root, loop, uniformity))
         item.apart = nullptr;
       State::insert(result, item);
     }
