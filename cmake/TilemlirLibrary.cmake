@@ -29,10 +29,23 @@ function(tilemlir_use_pch target)
 endfunction()
 
 # Joins the files of a library in batches when TILEMLIR_UNITY_BATCH asks for it: every file that reuses a precompiled
-# header of MLIR first instantiates what that header left pending, which costs seconds each time.
+# header of MLIR first instantiates what that header left pending, which costs seconds each time. A batch never crosses
+# folders, so only file-local names of one folder must differ.
 function(tilemlir_use_unity target)
   if(TILEMLIR_UNITY_BATCH GREATER 1)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TILEMLIR_UNITY_BATCH})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set(_previous_folder)
+    set(_batch 0)
+    foreach(_source IN LISTS ARGN)
+      get_filename_component(_folder "${_source}" DIRECTORY)
+      if(NOT _folder STREQUAL _previous_folder OR _count EQUAL TILEMLIR_UNITY_BATCH)
+        math(EXPR _batch "${_batch} + 1")
+        set(_count 0)
+        set(_previous_folder "${_folder}")
+      endif()
+      math(EXPR _count "${_count} + 1")
+      set_source_files_properties("${_source}" PROPERTIES UNITY_GROUP "${target}${_batch}")
+    endforeach()
   endif()
 endfunction()
 
@@ -55,7 +68,7 @@ function(tilemlir_add_mlir_library name)
   add_dependencies(${name} tilemlir-headers ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
   tilemlir_use_pch(${name})
-  tilemlir_use_unity(${name})
+  tilemlir_use_unity(${name} ${_sources})
   tilemlir_install_library(${name})
 endfunction()
 
