@@ -162,10 +162,10 @@ tilemlir::getUndefinedSymbols(llvm::StringRef object) {
 
 llvm::Expected<std::vector<std::string>>
 tilemlir::getDefinedFunctions(llvm::StringRef object) {
-  return getSymbols(object, [](uint32_t flags,
-                               llvm::object::SymbolRef::Type type) {
-    return (flags & llvm::object::SymbolRef::SF_Global) &&
-           !(flags & llvm::object::SymbolRef::SF_Undefined) &&
-           type == llvm::object::SymbolRef::ST_Function;
-  });
+  return getSymbols(object,
+                    [](uint32_t flags, llvm::object::SymbolRef::Type type) {
+                      return (flags & llvm::object::SymbolRef::SF_Global) &&
+                             !(flags & llvm::object::SymbolRef::SF_Undefined) &&
+                             type == llvm::object::SymbolRef::ST_Function;
+                    });
 }

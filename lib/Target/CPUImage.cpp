@@ -1,7 +1,7 @@
 //===- CPUImage.cpp - object code in the process ----------------*- C++ -*-===//
 //
-// Links objects with ORC. Functions of the runtime come by address, the rest (libm
-// and memory functions) from the process.
+// Links objects with ORC. Functions of the runtime come by address, the rest
+// (libm and memory functions) from the process.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Target/CPUCodeGen.h"
@@ -55,8 +55,7 @@ tilemlir::CPUImage::load(llvm::StringRef object,
                          llvm::ArrayRef<Symbol> symbols) {
   using namespace llvm::orc;
   llvm::InitializeNativeTarget();
-  JITTargetMachineBuilder machine{
-      llvm::Triple(llvm::sys::getProcessTriple())};
+  JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   // No IR is added, so that the platform's helper modules are not needed.
   auto jit = LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(machine))
@@ -69,9 +68,9 @@ tilemlir::CPUImage::load(llvm::StringRef object,
 
   SymbolMap known;
   auto define = [&](llvm::StringRef name, uint64_t address) {
-    known[(*jit)->mangleAndIntern(name)] = {
-        ExecutorAddr(address),
-        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    known[(*jit)->mangleAndIntern(name)] = {ExecutorAddr(address),
+                                            llvm::JITSymbolFlags::Exported |
+                                                llvm::JITSymbolFlags::Callable};
   };
   define("tilemlir_scratch", reinterpret_cast<uint64_t>(&getThreadScratch));
   for (const Symbol &symbol : symbols)

@@ -42,8 +42,8 @@ struct PlanPrinter {
   }
 
   int64_t symbolIndex(StringRef name) {
-    for (auto [index, symbol] : llvm::enumerate(
-             plan.getSymbols().getAsRange<LaunchSymbolAttr>()))
+    for (auto [index, symbol] :
+         llvm::enumerate(plan.getSymbols().getAsRange<LaunchSymbolAttr>()))
       if (symbol.getName() == name)
         return index;
     failed = true;
@@ -137,14 +137,13 @@ struct PlanPrinter {
   }
 
   json::Object tensorMap(TensorMapAttr attr) {
-    return json::Object{{"argument", attr.getArgument()},
-                        {"dim_order", integers(attr.getDimOrder())},
-                        {"box", integers(attr.getBox())},
-                        {"element_strides", integers(attr.getElementStrides())},
-                        {"swizzle", attr.getSwizzle()},
-                        {"fill", attr.getFill() == TensorMapFill::NaN
-                                     ? "nan"
-                                     : "zero"}};
+    return json::Object{
+        {"argument", attr.getArgument()},
+        {"dim_order", integers(attr.getDimOrder())},
+        {"box", integers(attr.getBox())},
+        {"element_strides", integers(attr.getElementStrides())},
+        {"swizzle", attr.getSwizzle()},
+        {"fill", attr.getFill() == TensorMapFill::NaN ? "nan" : "zero"}};
   }
 
   json::Object guard(GuardAttr attr) {

@@ -28,13 +28,13 @@ static json::Value toJSON(Attribute attribute) {
           array.push_back(toJSON(element));
         return array;
       })
-      .Case([](DenseI64ArrayAttr list) { return json::Array(list.asArrayRef()); })
+      .Case(
+          [](DenseI64ArrayAttr list) { return json::Array(list.asArrayRef()); })
       .Case([](StringAttr text) { return text.getValue(); })
       .Case([](BoolAttr flag) { return flag.getValue(); })
       .Case([](UnitAttr) { return true; })
-      .Case([](IntegerAttr integer) {
-        return integer.getValue().getSExtValue();
-      })
+      .Case(
+          [](IntegerAttr integer) { return integer.getValue().getSExtValue(); })
       .Case([](FloatAttr real) { return real.getValueAsDouble(); })
       .Default([](Attribute other) {
         std::string text;

@@ -1,4 +1,5 @@
-// Python bindings of launch plans and of code for the host's CPU, part of the module `_tilemlir`.
+// Python bindings of launch plans and of code for the host's CPU, part of the
+// module `_tilemlir`.
 #include "CompilerBindings.h"
 
 #include "tilemlir-c/CPU.h"
@@ -44,8 +45,7 @@ private:
 
 /// What `print` writes about a module; its diagnostics become the exception.
 std::string collect(MlirModule module, Printer print, const char *what) {
-  Diagnostics errors(
-      mlirOperationGetContext(mlirModuleGetOperation(module)));
+  Diagnostics errors(mlirOperationGetContext(mlirModuleGetOperation(module)));
   std::string text;
   if (mlirLogicalResultIsFailure(print(module, append, &text)))
     throw nb::value_error((std::string(what) + ": " + errors.text).c_str());
@@ -67,9 +67,9 @@ public:
       addresses.push_back(address);
     }
     std::string error;
-    image = tilemlirCPUImageLoad(mlirStringRefCreate(object.c_str(), object.size()),
-                                 names.size(), names.data(), addresses.data(),
-                                 append, &error);
+    image = tilemlirCPUImageLoad(
+        mlirStringRefCreate(object.c_str(), object.size()), names.size(),
+        names.data(), addresses.data(), append, &error);
     if (!image.ptr)
       throw nb::value_error(error.c_str());
   }
@@ -79,7 +79,8 @@ public:
 
   uint64_t entry(const std::string &name) {
     std::string error;
-    uint64_t address = tilemlirCPUImageLookup(image, view(name), append, &error);
+    uint64_t address =
+        tilemlirCPUImageLookup(image, view(name), append, &error);
     if (!address)
       throw nb::key_error(error.c_str());
     return address;

@@ -1,7 +1,8 @@
 //===- CPUCodeGen.h - machine code for the host -----------------*- C++ -*-===//
 //
-// Object code from modules in the LLVM dialect, and its loading into the process.
-// The object is all that a cache has to keep: loading it runs no LLVM pass.
+// Object code from modules in the LLVM dialect, and its loading into the
+// process. The object is all that a cache has to keep: loading it runs no LLVM
+// pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_TARGET_CPUCODEGEN_H

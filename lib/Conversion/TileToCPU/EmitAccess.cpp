@@ -1,7 +1,7 @@
 //===- EmitAccess.cpp - element access, atomics, diagnostics ----*- C++ -*-===//
 //
-// Loads and stores of elements, read-modify-write on memory shared by the threads
-// of the host, prints and assertions.
+// Loads and stores of elements, read-modify-write on memory shared by the
+// threads of the host, prints and assertions.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -158,8 +158,7 @@ Value KernelEmitter::emitAtomicUpdate(AtomicOp op, const Storage &storage,
                                                ordering, onFailure);
   Value found = s.create<LLVM::ExtractValueOp>(pair, ArrayRef<int64_t>{0});
   Value done = s.create<LLVM::ExtractValueOp>(pair, ArrayRef<int64_t>{1});
-  Value again =
-      s.create<arith::XOrIOp>(done, s.boolean(true));
+  Value again = s.create<arith::XOrIOp>(done, s.boolean(true));
   s.create<scf::ConditionOp>(again, ValueRange{found});
   Block *after = b.createBlock(&loop.getAfter(), {}, bits, s.getLoc());
   s.create<scf::YieldOp>(after->getArguments());
@@ -234,8 +233,8 @@ static Type getPrintedType(Type type, bool isUnsigned) {
 LogicalResult KernelEmitter::emitPrint(PrintOp op) {
   Type pointer = s.pointerType(), i32 = b.getI32Type(), i64 = b.getI64Type();
   func::FuncOp hook = declareRuntimeFunction(
-      b, op.getLoc(), kPrintFunction, {pointer, pointer, i32, pointer, pointer, i64},
-      {});
+      b, op.getLoc(), kPrintFunction,
+      {pointer, pointer, i32, pointer, pointer, i64}, {});
   Value message = globalText(op.getMessage());
   Value block = blockIndices();
   auto print = [&](Value threadIndex, StringRef type, Value values,
@@ -291,9 +290,8 @@ LogicalResult KernelEmitter::emitPrint(PrintOp op) {
 
 LogicalResult KernelEmitter::emitAssert(AssertOp op) {
   Type pointer = s.pointerType();
-  func::FuncOp hook =
-      declareRuntimeFunction(b, op.getLoc(), kAssertFunction,
-                             {pointer, b.getI64Type(), pointer}, {});
+  func::FuncOp hook = declareRuntimeFunction(
+      b, op.getLoc(), kAssertFunction, {pointer, b.getI64Type(), pointer}, {});
   Value failed =
       s.create<arith::XOrIOp>(lookup(op.getCondition()), s.boolean(true));
   s.guard(failed, [&] {

@@ -1,8 +1,8 @@
 //===- EmitCopy.cpp - copies, fills and converts ----------------*- C++ -*-===//
 //
 // A copy is a loop nest over the dimensions larger than one. Where a tensor may
-// be left, a run-time test per tile selects between that nest and one clipped to
-// the tensor, whose innermost loop falls in three: fill, copy, fill.
+// be left, a run-time test per tile selects between that nest and one clipped
+// to the tensor, whose innermost loop falls in three: fill, copy, fill.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -64,8 +64,7 @@ struct CopySide {
       return result;
     for (size_t dim = 0; dim < offsets.size(); ++dim)
       if (!llvm::is_contained(loopDims, dim))
-        result =
-            s.both(result, s.inside(offsets[dim], storage.sizes[dim]));
+        result = s.both(result, s.inside(offsets[dim], storage.sizes[dim]));
     return result;
   }
 
@@ -98,8 +97,7 @@ template <typename OpT> LogicalResult KernelEmitter::emitCopy(OpT op) {
 
   Type from = source.storage.elementType, to = dest.storage.elementType;
   auto moveElement = [&](ValueRange loopIndices) {
-    Value value =
-        loadElement(source.storage, source.indices(s, loopIndices));
+    Value value = loadElement(source.storage, source.indices(s, loopIndices));
     storeElement(dest.storage, dest.indices(s, loopIndices),
                  s.convert(value, from, to));
   };

@@ -1,9 +1,10 @@
 //===- EmitGemm.cpp - the register-blocked gemm -----------------*- C++ -*-===//
 //
-// C += A * B on tiles: both operands are converted to the compute type and packed
-// once per tile (EmitGemmPacking.cpp), then a micro kernel keeps a block of
-// accumulators in vector registers over all of K. Accumulation is in f32 (f64 for
-// f64, i32 or i64 for integers); a narrower C is rounded once, when stored.
+// C += A * B on tiles: both operands are converted to the compute type and
+// packed once per tile (EmitGemmPacking.cpp), then a micro kernel keeps a block
+// of accumulators in vector registers over all of K. Accumulation is in f32
+// (f64 for f64, i32 or i64 for integers); a narrower C is rounded once, when
+// stored.
 //
 //===----------------------------------------------------------------------===//
 #include "EmitGemm.h"
@@ -17,7 +18,8 @@ static Type getComputeType(GemmOp op) {
   Type c = op.getC().getType().getElementType();
   int64_t bits = 0;
   for (Value operand : {op.getA(), op.getB(), op.getC()})
-    bits = std::max(bits, getElementBits(getStorageElementType(operand.getType())));
+    bits = std::max(bits,
+                    getElementBits(getStorageElementType(operand.getType())));
   if (isa<FloatType>(c))
     return bits == 64 ? Type(Float64Type::get(context))
                       : Type(Float32Type::get(context));
@@ -78,8 +80,8 @@ struct MicroKernel {
         [&](Value k, ValueRange carried) {
           SmallVector<Value> sums(carried);
           Value aK = s.offset(a, s.mul(k, s.i64(kStride)));
-          Value bK = s.offset(
-              panel, s.mul(k, s.i64(shape.columns * shape.bytes)));
+          Value bK =
+              s.offset(panel, s.mul(k, s.i64(shape.columns * shape.bytes)));
           for (int64_t step = 0; step < shape.unroll; ++step) {
             SmallVector<Value> columns;
             for (int64_t v = 0; v < shape.vectors; ++v)
@@ -88,9 +90,9 @@ struct MicroKernel {
                                      shape.bytes)),
                   shape.compute, shape.lanes));
             for (int64_t row = 0; row < rows; ++row) {
-              Value element = s.load(
-                  s.offset(aK, s.i64(row * rowStride + step * kStride)),
-                  shape.compute);
+              Value element =
+                  s.load(s.offset(aK, s.i64(row * rowStride + step * kStride)),
+                         shape.compute);
               Value wide = s.splat(element, shape.lanes);
               for (int64_t v = 0; v < shape.vectors; ++v) {
                 Value &sum = sums[row * shape.vectors + v];
@@ -144,18 +146,16 @@ LogicalResult KernelEmitter::emitGemm(GemmOp op) {
         if (op.getClearAccum())
           sums.push_back(s.zero(vectorType));
         else if (direct)
-          sums.push_back(s.convert(s.load(address(c, at(row, vectorColumn(v))),
-                                          type, shape.lanes),
-                                   type, shape.compute));
+          sums.push_back(s.convert(
+              s.load(address(c, at(row, vectorColumn(v))), type, shape.lanes),
+              type, shape.compute));
         else
           sums.push_back(s.load(inTile(row, s.i64(v * shape.lanes)),
                                 shape.compute, shape.lanes));
       }
-    Value rowBase =
-        s.offset(a.base, s.mul(firstRow, s.i64(a.rowStride)));
+    Value rowBase = s.offset(a.base, s.mul(firstRow, s.i64(a.rowStride)));
     Value panelBase = s.offset(
-        packedB,
-        s.mul(panel, s.i64(shape.k * shape.columns * shape.bytes)));
+        packedB, s.mul(panel, s.i64(shape.k * shape.columns * shape.bytes)));
     sums = kernel.run(rowBase, a.rowStride, a.kStride, panelBase, sums);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < shape.vectors; ++v) {
@@ -178,9 +178,8 @@ LogicalResult KernelEmitter::emitGemm(GemmOp op) {
 
   auto emitPanel = [&](Value panel, int64_t valid) {
     int64_t fullRows = shape.m / shape.rows * shape.rows;
-    s.loop(s.i64(0), s.i64(fullRows), shape.rows, [&](Value row) {
-      emitBlockOfC(row, panel, shape.rows, valid);
-    });
+    s.loop(s.i64(0), s.i64(fullRows), shape.rows,
+           [&](Value row) { emitBlockOfC(row, panel, shape.rows, valid); });
     if (fullRows < shape.m)
       emitBlockOfC(s.i64(fullRows), panel, shape.m - fullRows, valid);
   };

@@ -1,7 +1,7 @@
 //===- EmitGemmPacking.cpp - operands of the gemm micro kernel --*- C++ -*-===//
 //
-// A keeps its order and is only converted. B becomes panels of the micro kernel's
-// columns, k by k; a transposed B goes through register transposes.
+// A keeps its order and is only converted. B becomes panels of the micro
+// kernel's columns, k by k; a transposed B goes through register transposes.
 //
 //===----------------------------------------------------------------------===//
 #include "EmitGemm.h"
@@ -37,8 +37,8 @@ Value KernelEmitter::roundToTF32(Value value) {
   Type bitsType = s.withLanes(b.getI32Type(), lanes);
   auto constant = [&](int32_t bits) { return s.splat(s.i32(bits), lanes); };
   Value bits = s.create<arith::BitcastOp>(bitsType, value);
-  Value rounded = s.create<arith::AndIOp>(s.add(bits, constant(0x1000)),
-                                          constant(~0x1fff));
+  Value rounded =
+      s.create<arith::AndIOp>(s.add(bits, constant(0x1000)), constant(~0x1fff));
   Value result = s.create<arith::BitcastOp>(type, rounded);
   Value isNaN =
       s.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
@@ -88,8 +88,8 @@ KernelEmitter::PackedOperand KernelEmitter::packA(GemmOp op,
     Value target = s.offset(base, s.mul(row, s.i64(pitch)));
     auto move = [&](Value column, int64_t lanes) {
       Value value =
-          loadOperand(address(source, matrixIndices(source, row, column)),
-                      from, shape, lanes, toTF32);
+          loadOperand(address(source, matrixIndices(source, row, column)), from,
+                      shape, lanes, toTF32);
       s.store(value, s.offset(target, s.mul(column, s.i64(shape.bytes))),
               shape.compute, lanes);
     };
@@ -139,8 +139,8 @@ Value KernelEmitter::packB(GemmOp op, const GemmShape &shape) {
                                 s.mul(column, s.i64(shape.bytes))));
   };
   auto element = [&](Value k, Value n, int64_t lanes) {
-    auto indices = transposed ? matrixIndices(source, n, k)
-                              : matrixIndices(source, k, n);
+    auto indices =
+        transposed ? matrixIndices(source, n, k) : matrixIndices(source, k, n);
     return loadOperand(address(source, indices), from, shape, lanes, toTF32);
   };
   auto moveElement = [&](Value panel, Value k, Value column) {
@@ -169,8 +169,7 @@ Value KernelEmitter::packB(GemmOp op, const GemmShape &shape) {
               element(k, s.add(firstColumn, s.i64(block + i)), step));
         transpose(s, rows);
         for (int64_t i = 0; i < step; ++i)
-          s.store(rows[i],
-                  target(panel, s.add(k, s.i64(i)), s.i64(block)),
+          s.store(rows[i], target(panel, s.add(k, s.i64(i)), s.i64(block)),
                   shape.compute, step);
       }
     });

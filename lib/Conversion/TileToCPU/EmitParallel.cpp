@@ -1,8 +1,8 @@
 //===- EmitParallel.cpp - parallel loops ------------------------*- C++ -*-===//
 //
-// A parallel loop is a plain nest that LLVM vectorises. Accesses to tensors whose
-// indices have a known range over the nest are tested once before it: one copy of
-// the nest runs without tests, the other tests every access.
+// A parallel loop is a plain nest that LLVM vectorises. Accesses to tensors
+// whose indices have a known range over the nest are tested once before it: one
+// copy of the nest runs without tests, the other tests every access.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -22,7 +22,8 @@ KernelEmitter::getInterval(ParallelOp op, ArrayRef<Value> extents,
     return point(lookupI64(value));
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getOwner() == op.getBodyBlock())
-      return Interval{s.i64(0), s.sub(extents[argument.getArgNumber()], s.i64(1))};
+      return Interval{s.i64(0),
+                      s.sub(extents[argument.getArgNumber()], s.i64(1))};
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop || argument != loop.getInductionVar())
       return std::nullopt;

@@ -1,9 +1,9 @@
 //===- EmitReduce.cpp - reductions along one dimension ----------*- C++ -*-===//
 //
 // Along the last dimension, several vectors of partial results run over the row
-// and are combined at its end; along another dimension, a vector of neighbouring
-// columns is reduced together. Sums of small floats are kept in f32 and rounded
-// once.
+// and are combined at its end; along another dimension, a vector of
+// neighbouring columns is reduced together. Sums of small floats are kept in
+// f32 and rounded once.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -26,15 +26,16 @@ struct Combiner {
 
   /// What an element contributes.
   Value prepare(Value element) const {
-    if (op.getKind() != ReduceKind::AbsSum && op.getKind() != ReduceKind::AbsMax)
+    if (op.getKind() != ReduceKind::AbsSum &&
+        op.getKind() != ReduceKind::AbsMax)
       return element;
     if (isFloat())
       return absolute(element);
     if (isUnsigned)
       return element;
     Value none = s.zero(element.getType());
-    Value negative = s.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                             element, none);
+    Value negative =
+        s.create<arith::CmpIOp>(arith::CmpIPredicate::slt, element, none);
     return s.create<arith::SelectOp>(
         negative, s.create<arith::SubIOp>(none, element), element);
   }
@@ -46,10 +47,9 @@ struct Combiner {
     unsigned width = compute.getIntOrFloatBitWidth();
     Type bits = IntegerType::get(s.context(), width);
     Type bitsType = s.withLanes(bits, lanes);
-    Value mask = s.splat(
-        s.create<arith::ConstantOp>(IntegerAttr::get(
-            bits, APInt::getSignedMaxValue(width))),
-        lanes);
+    Value mask = s.splat(s.create<arith::ConstantOp>(IntegerAttr::get(
+                             bits, APInt::getSignedMaxValue(width))),
+                         lanes);
     Value cleared = s.create<arith::AndIOp>(
         s.create<arith::BitcastOp>(bitsType, element), mask);
     return s.create<arith::BitcastOp>(element.getType(), cleared);
@@ -157,8 +157,8 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   ArrayRef<int64_t> shape = op.getSource().getType().getShape();
   size_t rank = shape.size(), dim = op.getDim();
   int64_t extent = shape[dim];
-  int64_t width = std::max<int64_t>(
-      lanes * 32 / compute.getIntOrFloatBitWidth(), 1);
+  int64_t width =
+      std::max<int64_t>(lanes * 32 / compute.getIntOrFloatBitWidth(), 1);
 
   // The type that says how the accumulated value converts to `to`.
   Type computeStorage = compute;

@@ -148,8 +148,9 @@ Storage KernelEmitter::getStorage(Value original) {
       return getSubview(source, offsets, subview.getSizes(), type.getShape());
     // A part of a reshape without strides: offsets move the row-major index.
     // Its own row-major strides over that index stay valid.
-    Storage result = getSubview(source, SmallVector<Value>(offsets.size(), s.i64(0)),
-                                subview.getSizes(), type.getShape());
+    Storage result =
+        getSubview(source, SmallVector<Value>(offsets.size(), s.i64(0)),
+                   subview.getSizes(), type.getShape());
     Value start = s.i64(0);
     for (auto [offset, stride] : llvm::zip(offsets, source.strides))
       start = s.add(start, s.mul(offset, stride));

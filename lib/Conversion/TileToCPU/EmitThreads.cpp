@@ -2,8 +2,9 @@
 //
 // A kernel that uses its thread id runs as loops over the threads, split where
 // all threads meet: at collective operations, and at control flow that holds
-// some. Values that are needed on the other side of a split are kept in one array
-// per value, indexed by thread. What is the same in all threads runs once.
+// some. Values that are needed on the other side of a split are kept in one
+// array per value, indexed by thread. What is the same in all threads runs
+// once.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -17,12 +18,14 @@ Value KernelEmitter::threadId(int64_t axis) {
   // An iteration of a parallel loop runs on some thread; this is a legal
   // choice.
   if (parallelIteration)
-    linear = s.fold<arith::RemUIOp>(parallelIteration,
-                                    s.i64(kernel.getThreads()));
+    linear =
+        s.fold<arith::RemUIOp>(parallelIteration, s.i64(kernel.getThreads()));
   if (auto shape = kernel.getThreadShape()) {
-    for (int64_t i = 0; i < axis && i < static_cast<int64_t>(shape->size()); ++i)
+    for (int64_t i = 0; i < axis && i < static_cast<int64_t>(shape->size());
+         ++i)
       linear = s.fold<arith::DivUIOp>(linear, s.i64((*shape)[i]));
-    int64_t extent = axis < static_cast<int64_t>(shape->size()) ? (*shape)[axis] : 1;
+    int64_t extent =
+        axis < static_cast<int64_t>(shape->size()) ? (*shape)[axis] : 1;
     linear = s.fold<arith::RemUIOp>(linear, s.i64(extent));
   } else if (axis > 0) {
     linear = s.i64(0);
@@ -64,8 +67,7 @@ Value KernelEmitter::reload(Value original, Value index) {
   Type type = getSpillType(original.getType());
   int64_t bytes = getElementBits(type) / 8;
   Value array = spills.lookup(original);
-  Value value =
-      s.load(s.offset(array, s.mul(index, s.i64(bytes))), type);
+  Value value = s.load(s.offset(array, s.mul(index, s.i64(bytes))), type);
   if (original.getType().isIndex())
     value = s.create<arith::IndexCastOp>(original.getType(), value);
   return value;
@@ -80,9 +82,8 @@ static void visitUses(Operation *op, function_ref<void(Value)> visit) {
     if (def && isa<SubviewOp, ReshapeOp, BitcastOp>(def))
       llvm::for_each(def->getOperands(), descend);
   };
-  op->walk([&](Operation *inner) {
-    llvm::for_each(inner->getOperands(), descend);
-  });
+  op->walk(
+      [&](Operation *inner) { llvm::for_each(inner->getOperands(), descend); });
 }
 
 void KernelEmitter::mapForThread(Operation *op, Value index,
@@ -142,8 +143,7 @@ LogicalResult KernelEmitter::emitSegment(ArrayRef<Operation *> ops) {
   if (perThread.empty())
     return success();
 
-  llvm::SmallPtrSet<Operation *, 16> inside(perThread.begin(),
-                                            perThread.end());
+  llvm::SmallPtrSet<Operation *, 16> inside(perThread.begin(), perThread.end());
   LogicalResult result = success();
   forEachThread([&](Value index) {
     SmallVector<Value> mapped;
@@ -158,8 +158,7 @@ LogicalResult KernelEmitter::emitSegment(ArrayRef<Operation *> ops) {
         mapped.push_back(value);
         bool escapes = llvm::any_of(value.getUsers(), [&](Operation *user) {
           Operation *holder = op->getBlock()->findAncestorOpInBlock(*user);
-          return !holder || !inside.contains(holder) ||
-                 isa<SubviewOp>(user);
+          return !holder || !inside.contains(holder) || isa<SubviewOp>(user);
         });
         if (escapes)
           spill(value, index, mapping.lookup(value));
@@ -193,8 +192,7 @@ LogicalResult KernelEmitter::emitThreadedBlock(Block &block) {
     if (failed(emitSegment(segment)))
       return failure();
     segment.clear();
-    bool isControlFlow =
-        op.getNumRegions() > 0 && !isa<ParallelOp>(op);
+    bool isControlFlow = op.getNumRegions() > 0 && !isa<ParallelOp>(op);
     if (failed(isControlFlow ? emitThreadedControlFlow(&op)
                              : emitCollective(&op)))
       return failure();
@@ -282,8 +280,8 @@ LogicalResult KernelEmitter::emitThreadedIf(scf::IfOp op) {
   return success();
 }
 
-LogicalResult
-KernelEmitter::emitThreadedFor(scf::ForOp op, ArrayRef<Value> firstThread) {
+LogicalResult KernelEmitter::emitThreadedFor(scf::ForOp op,
+                                             ArrayRef<Value> firstThread) {
   ValueRange carried = op.getRegionIterArgs();
   SmallVector<Value> initial =
       lookupAll(selectUniform(threads, carried, op.getInitArgs()));
@@ -313,8 +311,8 @@ KernelEmitter::emitThreadedFor(scf::ForOp op, ArrayRef<Value> firstThread) {
   return success();
 }
 
-LogicalResult
-KernelEmitter::emitThreadedWhile(scf::WhileOp op, ArrayRef<Value> firstThread) {
+LogicalResult KernelEmitter::emitThreadedWhile(scf::WhileOp op,
+                                               ArrayRef<Value> firstThread) {
   ValueRange before = op.getBeforeArguments(), after = op.getAfterArguments();
   ValueRange results = op.getResults();
   SmallVector<Value> initial =
@@ -335,14 +333,14 @@ KernelEmitter::emitThreadedWhile(scf::WhileOp op, ArrayRef<Value> firstThread) {
   scf::ConditionOp condition = op.getConditionOp();
   copySpills(condition.getArgs(), after);
   Value test0 = condition.getCondition();
-  Value holds = mapping.contains(test0) ? lookup(test0)
-                                        : reload(test0, s.i64(0));
+  Value holds =
+      mapping.contains(test0) ? lookup(test0) : reload(test0, s.i64(0));
   s.create<scf::ConditionOp>(
       holds, lookupAll(selectUniform(threads, after, condition.getArgs())));
 
   locs.assign(kept.size(), op.getLoc());
-  Block *body = b.createBlock(&loop.getAfter(), {},
-                              ValueRange(kept).getTypes(), locs);
+  Block *body =
+      b.createBlock(&loop.getAfter(), {}, ValueRange(kept).getTypes(), locs);
   mapUniform(after, body->getArguments());
   if (failed(emitThreadedBlock(*op.getAfterBody())))
     return failure();

@@ -1,9 +1,9 @@
-//===- ExpandMath.cpp - elementary functions as plain arithmetic -*- C++ -*-===//
+//===- ExpandMath.cpp - elementary functions as arithmetic -------*- C++ -*-===//
 //
 // exp, exp2, log, log2 and tanh of f32 become branch-free code, which LLVM
 // vectorises together with the loop around it; a call of libm would not be. All
-// are within 2 ulp and exact for infinities, NaN, zeros and subnormals. The other
-// functions, and f64, stay calls of libm.
+// are within 2 ulp and exact for infinities, NaN, zeros and subnormals. The
+// other functions, and f64, stay calls of libm.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Conversion/Passes.h"
@@ -28,8 +28,8 @@ namespace {
 struct MathBuilder {
   OpBuilder &b;
   Location loc;
-  Type type;                  ///< of the argument
-  Type bitsType;              ///< i32 of the same shape
+  Type type;     ///< of the argument
+  Type bitsType; ///< i32 of the same shape
   using Predicate = arith::CmpFPredicate;
 
   MathBuilder(Operation *op, OpBuilder &builder)
@@ -48,16 +48,16 @@ struct MathBuilder {
     return op<arith::ConstantOp>(cast<TypedAttr>(element));
   }
   Value f(float value) { return shaped(type, b.getF32FloatAttr(value)); }
-  Value i(int32_t value) { return shaped(bitsType, b.getI32IntegerAttr(value)); }
+  Value i(int32_t value) {
+    return shaped(bitsType, b.getI32IntegerAttr(value));
+  }
   Value toBits(Value x) { return op<arith::BitcastOp>(bitsType, x); }
   Value fromBits(Value x) { return op<arith::BitcastOp>(type, x); }
   Value add(Value x, Value y) { return op<arith::AddFOp>(x, y); }
   Value sub(Value x, Value y) { return op<arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) { return op<arith::MulFOp>(x, y); }
   /// x * y + z, fused where the host can.
-  Value mad(Value x, Value y, Value z) {
-    return op<LLVM::FMulAddOp>(x, y, z);
-  }
+  Value mad(Value x, Value y, Value z) { return op<LLVM::FMulAddOp>(x, y, z); }
   Value test(Predicate predicate, Value x, Value y) {
     return op<arith::CmpFOp>(predicate, x, y);
   }
@@ -134,10 +134,10 @@ struct MathBuilder {
     Value isSubnormal = test(Predicate::OLT, x, f(1.17549435e-38f));
     Value scaled = select(isSubnormal, mul(x, f(8388608.0f)), x);
     Value bits = toBits(scaled);
-    Value exponent = op<arith::ShRSIOp>(
-        op<arith::SubIOp>(bits, i(0x3f3504f3)), i(23));
-    Value m = fromBits(op<arith::SubIOp>(
-        bits, op<arith::ShLIOp>(exponent, i(23))));
+    Value exponent =
+        op<arith::ShRSIOp>(op<arith::SubIOp>(bits, i(0x3f3504f3)), i(23));
+    Value m =
+        fromBits(op<arith::SubIOp>(bits, op<arith::ShLIOp>(exponent, i(23))));
     Value k = op<arith::SIToFPOp>(type, exponent);
     k = sub(k, select(isSubnormal, f(23.0f), f(0.0f)));
     Value fraction = sub(m, f(1.0f));
@@ -186,8 +186,7 @@ struct MathBuilder {
                          2.06390887954e-2, -5.70498872745e-3});
     Value small = mad(mul(p, z), x, x);
     Value e = exp(add(magnitude, magnitude));
-    Value large =
-        sub(f(1.0f), op<arith::DivFOp>(f(2.0f), add(e, f(1.0f))));
+    Value large = sub(f(1.0f), op<arith::DivFOp>(f(2.0f), add(e, f(1.0f))));
     Value result =
         select(test(Predicate::OLT, magnitude, f(0.625f)), small, large);
     // The function is odd; this also keeps the sign of zero.

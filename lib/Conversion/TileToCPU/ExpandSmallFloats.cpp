@@ -2,9 +2,9 @@
 //
 // Arithmetic on f16, bf16, f8E4M3FN and f8E5M2 is done in f32; the conversions
 // become integer code that LLVM vectorises, without calls of the compiler's
-// runtime library. All narrowing rounds once, to nearest even. The 8-bit formats
-// saturate: overflow and infinity give the largest finite value, as PTX's
-// cvt.rn.satfinite does.
+// runtime library. All narrowing rounds once, to nearest even. The 8-bit
+// formats saturate: overflow and infinity give the largest finite value, as
+// PTX's cvt.rn.satfinite does.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Conversion/Passes.h"
@@ -58,7 +58,9 @@ std::optional<Format> getFormat(Type type) {
   return std::nullopt;
 }
 
-bool isSmall(Type type) { return getFormat(getElementTypeOrSelf(type)).has_value(); }
+bool isSmall(Type type) {
+  return getFormat(getElementTypeOrSelf(type)).has_value();
+}
 
 Type withElement(Type like, Type element) {
   if (auto vector = dyn_cast<VectorType>(like))
@@ -106,23 +108,23 @@ struct Expander {
         withElement(type, b.getIntegerType(format.bits)), value);
     Value wide = op<arith::ExtUIOp>(i32, bits);
     if (small.isBF16())
-      return op<arith::BitcastOp>(
-          f32, op<arith::ShLIOp>(wide, integer(i32, 16)));
-    Value magnitude = op<arith::AndIOp>(
-        wide, integer(i32, (1 << (format.bits - 1)) - 1));
+      return op<arith::BitcastOp>(f32,
+                                  op<arith::ShLIOp>(wide, integer(i32, 16)));
+    Value magnitude =
+        op<arith::AndIOp>(wide, integer(i32, (1 << (format.bits - 1)) - 1));
     Value sign = op<arith::ShLIOp>(op<arith::XOrIOp>(wide, magnitude),
                                    integer(i32, 32 - format.bits));
     Value shifted =
         op<arith::ShLIOp>(magnitude, integer(i32, 23 - format.mantissa));
-    Value normal = op<arith::AddIOp>(
-        shifted, integer(i32, (127 - format.bias) << 23));
+    Value normal =
+        op<arith::AddIOp>(shifted, integer(i32, (127 - format.bias) << 23));
     // A subnormal is its mantissa times the smallest step.
-    Value scaled = op<arith::MulFOp>(
-        op<arith::SIToFPOp>(f32, magnitude),
-        powerOfTwo(f32, 1 - format.bias - format.mantissa));
-    Value isSubnormal = op<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, magnitude,
-        integer(i32, int64_t(1) << format.mantissa));
+    Value scaled =
+        op<arith::MulFOp>(op<arith::SIToFPOp>(f32, magnitude),
+                          powerOfTwo(f32, 1 - format.bias - format.mantissa));
+    Value isSubnormal =
+        op<arith::CmpIOp>(arith::CmpIPredicate::ult, magnitude,
+                          integer(i32, int64_t(1) << format.mantissa));
     Value result = op<arith::SelectOp>(
         isSubnormal, op<arith::BitcastOp>(i32, scaled), normal);
     if (format.hasInfinity) {
@@ -136,8 +138,7 @@ struct Expander {
     } else {
       Value isNaN = op<arith::CmpIOp>(arith::CmpIPredicate::eq, magnitude,
                                       integer(i32, format.nan()));
-      result =
-          op<arith::SelectOp>(isNaN, integer(i32, 0x7fc00000), result);
+      result = op<arith::SelectOp>(isNaN, integer(i32, 0x7fc00000), result);
     }
     return op<arith::BitcastOp>(f32, op<arith::OrIOp>(result, sign));
   }
@@ -165,36 +166,34 @@ struct Expander {
     Value odd = op<arith::AndIOp>(
         op<arith::ShRUIOp>(magnitude, constant(shift)), constant(1));
     Value rounded = op<arith::AddIOp>(
-        op<arith::AddIOp>(magnitude,
-                          constant((int64_t(1) << (shift - 1)) - 1)),
+        op<arith::AddIOp>(magnitude, constant((int64_t(1) << (shift - 1)) - 1)),
         odd);
-    Value encoded = op<arith::SubIOp>(
-        op<arith::ShRUIOp>(rounded, constant(shift)),
-        constant((bias - format.bias) << format.mantissa));
+    Value encoded =
+        op<arith::SubIOp>(op<arith::ShRUIOp>(rounded, constant(shift)),
+                          constant((bias - format.bias) << format.mantissa));
     if (format.bias != bias) {
       // Adding a power of two whose last place is the smallest step rounds a
       // subnormal result.
       int exponent = 1 - format.bias - format.mantissa + mantissa;
       Value magic = powerOfTwo(type, exponent);
-      Value sum = op<arith::AddFOp>(
-          op<arith::BitcastOp>(type, magnitude), magic);
+      Value sum =
+          op<arith::AddFOp>(op<arith::BitcastOp>(type, magnitude), magic);
       Value subnormal =
           op<arith::SubIOp>(op<arith::BitcastOp>(bitsType, sum),
                             op<arith::BitcastOp>(bitsType, magic));
-      Value isSubnormal = op<arith::CmpIOp>(
-          arith::CmpIPredicate::ult, magnitude,
-          constant((bias - format.bias + 1) << mantissa));
+      Value isSubnormal =
+          op<arith::CmpIOp>(arith::CmpIPredicate::ult, magnitude,
+                            constant((bias - format.bias + 1) << mantissa));
       encoded = op<arith::SelectOp>(isSubnormal, subnormal, encoded);
     }
     encoded = op<arith::MinUIOp>(encoded, constant(format.overflow()));
-    int64_t infinity =
-        (isDouble ? int64_t(0x7ff) : int64_t(0xff)) << mantissa;
+    int64_t infinity = (isDouble ? int64_t(0x7ff) : int64_t(0xff)) << mantissa;
     Value isNaN = op<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude,
                                     constant(infinity));
     encoded = op<arith::SelectOp>(isNaN, constant(format.nan()), encoded);
-    Value packed = op<arith::TruncIOp>(
-        withElement(type, b.getIntegerType(format.bits)),
-        op<arith::OrIOp>(encoded, sign));
+    Value packed =
+        op<arith::TruncIOp>(withElement(type, b.getIntegerType(format.bits)),
+                            op<arith::OrIOp>(encoded, sign));
     return op<arith::BitcastOp>(result, packed);
   }
 
@@ -264,8 +263,8 @@ struct ExpandSmallFloats
   }
 
   /// What is left of the small types are selections, carried values and memory
-  /// accesses. They become integers: LLVM would widen some of them, and call the
-  /// compiler's runtime library to narrow them again.
+  /// accesses. They become integers: LLVM would widen some of them, and call
+  /// the compiler's runtime library to narrow them again.
   void retype() {
     auto convert = [&](Value value) {
       if (Type bits = getBits(value.getType()))
@@ -287,8 +286,7 @@ struct ExpandSmallFloats
         };
         FunctionType type = function.getFunctionType();
         function.setFunctionType(FunctionType::get(
-            &getContext(),
-            llvm::map_to_vector(type.getInputs(), bitsOr),
+            &getContext(), llvm::map_to_vector(type.getInputs(), bitsOr),
             llvm::map_to_vector(type.getResults(), bitsOr)));
       }
       if (auto cast = dyn_cast<arith::BitcastOp>(op))
@@ -305,8 +303,8 @@ struct ExpandSmallFloats
     if (auto dense = dyn_cast<DenseFPElementsAttr>(value))
       return cast<TypedAttr>(
           cast<Attribute>(dense.bitcast(getElementTypeOrSelf(bits))));
-    return IntegerAttr::get(
-        bits, cast<FloatAttr>(value).getValue().bitcastToAPInt());
+    return IntegerAttr::get(bits,
+                            cast<FloatAttr>(value).getValue().bitcastToAPInt());
   }
 
   void expand(Operation *op) {
@@ -327,15 +325,15 @@ struct ExpandSmallFloats
     } else if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
       // Through a format that holds the integer exactly where there is one.
       Type result = op->getResult(0).getType();
-      unsigned width =
-          getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth();
+      unsigned width = getElementTypeOrSelf(op->getOperand(0).getType())
+                           .getIntOrFloatBitWidth();
       Type wide = withElement(result, width <= 16 ? f32 : builder.getF64Type());
-      Operation *exact = Operation::create(
-          op->getLoc(), op->getName(), {wide}, op->getOperands(),
-          op->getAttrs(), OpaqueProperties(nullptr), {}, 0);
+      Operation *exact = Operation::create(op->getLoc(), op->getName(), {wide},
+                                           op->getOperands(), op->getAttrs(),
+                                           OpaqueProperties(nullptr), {}, 0);
       builder.insert(exact);
-      replacement = expander.convert(exact->getResult(0),
-                                     getElementTypeOrSelf(result));
+      replacement =
+          expander.convert(exact->getResult(0), getElementTypeOrSelf(result));
     } else if (isa<arith::BitcastOp, arith::SelectOp, arith::ConstantOp>(op)) {
       return;
     } else {

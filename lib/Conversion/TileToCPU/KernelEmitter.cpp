@@ -24,9 +24,8 @@ func::FuncOp tilemlir::cpu::declareRuntimeFunction(OpBuilder &builder,
                                                    Location loc, StringRef name,
                                                    TypeRange inputs,
                                                    TypeRange results) {
-  auto module = builder.getInsertionBlock()
-                    ->getParentOp()
-                    ->getParentOfType<ModuleOp>();
+  auto module =
+      builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   if (!module)
     module = cast<ModuleOp>(builder.getInsertionBlock()->getParentOp());
   if (auto existing = module.lookupSymbol<func::FuncOp>(name))
@@ -128,8 +127,8 @@ LogicalResult KernelEmitter::emit() {
     scalarOf[index] = value;
   SmallVector<Type> inputs;
   for (auto [index, parameter] : llvm::enumerate(signature.parameters))
-    inputs.push_back(getStoredType(getParameterType(
-        parameter, scalarOf.lookup(index), b.getContext())));
+    inputs.push_back(getStoredType(
+        getParameterType(parameter, scalarOf.lookup(index), b.getContext())));
   inputs.append(3, b.getI64Type());
   inputs.append(arenaBuffers.size() + arenaScratch.size(), s.pointerType());
   inputs.append(2, b.getI64Type());
@@ -157,7 +156,8 @@ LogicalResult KernelEmitter::emit() {
   b.setInsertionPointToStart(entry);
   bindParameters(blocks);
   unsigned argument = signature.parameters.size();
-  Value grid[2] = {entry->getArgument(argument), entry->getArgument(argument + 1)};
+  Value grid[2] = {entry->getArgument(argument),
+                   entry->getArgument(argument + 1)};
   Value first = entry->getArgument(entry->getNumArguments() - 2);
   Value last = entry->getArgument(entry->getNumArguments() - 1);
 
@@ -185,9 +185,9 @@ LogicalResult KernelEmitter::emit() {
 void KernelEmitter::emitEntry(func::FuncOp blocks) {
   OpBuilder::InsertionGuard guard(b);
   Type pointer = s.pointerType(), i64 = b.getI64Type();
-  auto entry = func::FuncOp::create(
-      b, kernel.getLoc(), getEntryName(kernel),
-      b.getFunctionType({pointer, pointer, i64, i64}, {}));
+  auto entry =
+      func::FuncOp::create(b, kernel.getLoc(), getEntryName(kernel),
+                           b.getFunctionType({pointer, pointer, i64, i64}, {}));
   Block *block = entry.addEntryBlock();
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments;
@@ -396,8 +396,8 @@ LogicalResult KernelEmitter::emitStructured(Operation *op) {
       Block *target = new Block();
       to.push_back(target);
       for (BlockArgument argument : block.getArguments())
-        mapping.map(argument, target->addArgument(argument.getType(),
-                                                  argument.getLoc()));
+        mapping.map(argument,
+                    target->addArgument(argument.getType(), argument.getLoc()));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToEnd(target);
       if (auto loop = dyn_cast<scf::ForOp>(op);

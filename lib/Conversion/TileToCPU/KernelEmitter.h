@@ -1,7 +1,7 @@
 //===- KernelEmitter.h - one kernel as CPU functions ------------*- C++ -*-===//
 //
-// Emits the entry point of a `tile.kernel` and the function that runs a range of
-// its blocks. Every tile operation becomes loops over plain memory.
+// Emits the entry point of a `tile.kernel` and the function that runs a range
+// of its blocks. Every tile operation becomes loops over plain memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_CONVERSION_TILETOCPU_KERNELEMITTER_H
@@ -20,8 +20,8 @@ namespace tilemlir::cpu {
 /// A tensor, or a buffer or a view of one, in memory. Buffers are row-major
 /// whatever their layout attribute says.
 struct Storage {
-  Value base;       ///< address of element (0, ..., 0)
-  Type elementType; ///< storage type, maybe unsigned
+  Value base;                        ///< address of element (0, ..., 0)
+  Type elementType;                  ///< storage type, maybe unsigned
   SmallVector<Value> sizes, strides; ///< i64; strides in bytes
   bool isTensor = false;
   /// A reshape that strides cannot express: the row-major index in this shape
@@ -30,9 +30,7 @@ struct Storage {
   /// With `inner`: bytes before the first element in row-major order.
   Value start;
 
-  int64_t elementBytes() const {
-    return tile::getElementBits(elementType) / 8;
-  }
+  int64_t elementBytes() const { return tile::getElementBits(elementType) / 8; }
   size_t rank() const { return sizes.size(); }
   /// Whether consecutive indices of the last dimension are adjacent.
   bool hasUnitStride() const;
@@ -47,8 +45,7 @@ class KernelEmitter {
 public:
   /// `lanes` is the number of f32 values of the vector registers to aim at.
   KernelEmitter(tile::KernelOp kernel, OpBuilder &builder, int64_t lanes)
-      : kernel(kernel), b(builder), s(builder), lanes(lanes),
-        threads(kernel) {}
+      : kernel(kernel), b(builder), s(builder), lanes(lanes), threads(kernel) {}
 
   /// Emits both functions at the builder's insertion point (in a module).
   LogicalResult emit();

@@ -159,8 +159,7 @@ void ScalarBuilder::store(Value value, Value pointer, Type elementType,
 
 Value ScalarBuilder::stackSlot(Type type, int64_t count) {
   OpBuilder::InsertionGuard guard(b);
-  Operation *function =
-      b.getInsertionBlock()->getParentOp();
+  Operation *function = b.getInsertionBlock()->getParentOp();
   if (!isa<FunctionOpInterface>(function))
     function = function->getParentOfType<FunctionOpInterface>();
   b.setInsertionPointToStart(
@@ -175,8 +174,8 @@ Value ScalarBuilder::stackSlot(Type type, int64_t count) {
 Value ScalarBuilder::splat(Value scalar, int64_t lanes) {
   if (lanes == 1)
     return scalar;
-  return create<vector::BroadcastOp>(
-      VectorType::get({lanes}, scalar.getType()), scalar);
+  return create<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()),
+                                     scalar);
 }
 
 Value ScalarBuilder::convert(Value value, Type from, Type to) {
@@ -196,8 +195,7 @@ Value ScalarBuilder::convert(Value value, Type from, Type to) {
     if (sourceBits > targetBits)
       return create<arith::TruncFOp>(result, value);
     // Two formats of one size: through f32, which holds both exactly.
-    Value wide =
-        create<arith::ExtFOp>(withLanes(b.getF32Type(), lanes), value);
+    Value wide = create<arith::ExtFOp>(withLanes(b.getF32Type(), lanes), value);
     return create<arith::TruncFOp>(result, wide);
   }
   if (target.isInteger(1)) {

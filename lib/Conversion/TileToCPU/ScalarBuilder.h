@@ -98,7 +98,8 @@ public:
   }
   Value splat(Value scalar, int64_t lanes);
   Value zero(Type type) {
-    return create<arith::ConstantOp>(type, cast<TypedAttr>(b.getZeroAttr(type)));
+    return create<arith::ConstantOp>(type,
+                                     cast<TypedAttr>(b.getZeroAttr(type)));
   }
   /// Converts a value of storage type `from` to the scalar form of `to`:
   /// floats round to nearest even, floats to integers round to zero.

@@ -54,7 +54,8 @@ bool ThreadAnalysis::markResults(Operation *op) {
 }
 
 bool ThreadAnalysis::isUniform(Operation *op) const {
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !isa<ThreadIdOp>(op) &&
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         !isa<ThreadIdOp>(op) &&
          llvm::none_of(op->getOperands(),
                        [&](Value value) { return isVarying(value); });
 }

@@ -1,7 +1,8 @@
 //===- TileToCPU.cpp - tile kernels as functions of the host ----*- C++ -*-===//
 //
 // The pass `tile-to-cpu`: the launch plan from the host half, two functions per
-// kernel (KernelEmitter), and nothing left of the `tile` dialect but attributes.
+// kernel (KernelEmitter), and nothing left of the `tile` dialect but
+// attributes.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -58,9 +59,8 @@ void report(KernelOp kernel, SmallVectorImpl<Attribute> &entries) {
     entry.set("path", builder.getStringAttr(path));
     entry.set("reason", builder.getStringAttr(reason));
     if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
-      entry.set("location",
-                builder.getStringAttr(loc.getFilename().getValue() + ":" +
-                                      Twine(loc.getLine())));
+      entry.set("location", builder.getStringAttr(loc.getFilename().getValue() +
+                                                  ":" + Twine(loc.getLine())));
     entries.push_back(entry.getDictionary(kernel.getContext()));
   };
   NamedAttrList summary;
@@ -71,8 +71,9 @@ void report(KernelOp kernel, SmallVectorImpl<Attribute> &entries) {
 
   tilemlir::cpu::ThreadAnalysis threads(kernel);
   if (threads.isSingle())
-    add(kernel, "simt", "nothing depends on the thread id: a block is one "
-                        "sequence of vectorised loops");
+    add(kernel, "simt",
+        "nothing depends on the thread id: a block is one "
+        "sequence of vectorised loops");
   else
     add(kernel, "simt",
         "the code depends on the thread id: loops over " +

@@ -30,19 +30,17 @@ static LogicalResult verifyIndex(EmitError emitError, StringRef what,
   return emitError() << what << " " << index << " of " << size;
 }
 
-LogicalResult LaunchAttr::verify(EmitError emitError, StringRef,
-                                 ArrayAttr grid, DenseI64ArrayAttr cluster,
-                                 int64_t threads, int64_t, bool,
-                                 ArrayAttr parameters) {
+LogicalResult LaunchAttr::verify(EmitError emitError, StringRef, ArrayAttr grid,
+                                 DenseI64ArrayAttr cluster, int64_t threads,
+                                 int64_t, bool, ArrayAttr parameters) {
   if (grid.size() != 3 || cluster.size() != 3)
     return emitError() << "grid and cluster have three extents, found "
                        << grid.size() << " and " << cluster.size();
   if (threads < 1 || threads > 1024)
     return emitError() << "a block has 1 to 1024 threads, found " << threads;
-  return failure(
-      failed(verifyList<ExprAttr>(emitError, "grid", grid)) ||
-      failed(verifyList<LaunchParameterAttr>(emitError, "parameters",
-                                             parameters)));
+  return failure(failed(verifyList<ExprAttr>(emitError, "grid", grid)) ||
+                 failed(verifyList<LaunchParameterAttr>(emitError, "parameters",
+                                                        parameters)));
 }
 
 LogicalResult LaunchPlanAttr::verify(EmitError emitError, StringRef, StringRef,
@@ -50,8 +48,8 @@ LogicalResult LaunchPlanAttr::verify(EmitError emitError, StringRef, StringRef,
                                      DenseI64ArrayAttr outputs,
                                      ArrayAttr workspaces, ArrayAttr launches,
                                      ArrayAttr tensorMaps, ArrayAttr guards) {
-  if (failed(verifyList<LaunchArgumentAttr>(emitError, "arguments",
-                                            arguments)) ||
+  if (failed(
+          verifyList<LaunchArgumentAttr>(emitError, "arguments", arguments)) ||
       failed(verifyList<LaunchSymbolAttr>(emitError, "symbols", symbols)) ||
       failed(verifyList<LaunchWorkspaceAttr>(emitError, "workspaces",
                                              workspaces)) ||

@@ -135,8 +135,7 @@ FailureOr<ExprAttr> HostExpressions::getExtent(Value tensor, int64_t axis) {
     return ExprAttr::getDim(context, number, axis);
   }
   if (auto workspace = tensor.getDefiningOp<WorkspaceOp>())
-    return convert(
-        workspace.getDynamicSizes()[type.getDynamicDimIndex(axis)]);
+    return convert(workspace.getDynamicSizes()[type.getDynamicDimIndex(axis)]);
   return emitError(tensor.getLoc(),
                    "a kernel uses arguments and workspaces of its function "
                    "only");
@@ -151,8 +150,8 @@ FailureOr<ExprAttr> HostExpressions::convert(Value value) {
       << "has no host form: launch values are integer arithmetic on sizes, "
          "scalar arguments and the number of multiprocessors";
   if (culprit)
-    error.attachNote(culprit->getLoc()) << "found '" << culprit->getName()
-                                        << "'";
+    error.attachNote(culprit->getLoc())
+        << "found '" << culprit->getName() << "'";
   return failure();
 }
 
@@ -174,9 +173,8 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
     return rhs ? combine(lhs, rhs) : ExprAttr();
   };
   auto node = [&](Operation *op, ExprKind kind) {
-    return binary(op, [&](ExprAttr a, ExprAttr b) {
-      return build.binary(kind, a, b);
-    });
+    return binary(
+        op, [&](ExprAttr a, ExprAttr b) { return build.binary(kind, a, b); });
   };
 
   ExprAttr result;
@@ -206,8 +204,8 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
               .Case([&](memref::DimOp dim) -> ExprAttr {
                 std::optional<int64_t> axis = dim.getConstantIndex();
                 if (!axis || !isa<MemRefType>(dim.getSource().getType()) ||
-                    *axis >= cast<MemRefType>(dim.getSource().getType())
-                                 .getRank())
+                    *axis >=
+                        cast<MemRefType>(dim.getSource().getType()).getRank())
                   return {};
                 if (!isa<BlockArgument>(dim.getSource()) &&
                     !dim.getSource().getDefiningOp<WorkspaceOp>())
@@ -221,9 +219,8 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
               .Case([&](arith::AddIOp add) { return node(add, ExprKind::Add); })
               .Case([&](arith::SubIOp sub) { return node(sub, ExprKind::Sub); })
               .Case([&](arith::MulIOp mul) { return node(mul, ExprKind::Mul); })
-              .Case<arith::FloorDivSIOp, arith::DivUIOp>([&](Operation *div) {
-                return node(div, ExprKind::FloorDiv);
-              })
+              .Case<arith::FloorDivSIOp, arith::DivUIOp>(
+                  [&](Operation *div) { return node(div, ExprKind::FloorDiv); })
               .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>(
                   [&](Operation *div) { return node(div, ExprKind::CeilDiv); })
               .Case([&](arith::DivSIOp div) {
@@ -231,13 +228,14 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
                   return divideTruncating(build, a, b);
                 });
               })
-              .Case([&](arith::RemUIOp rem) { return node(rem, ExprKind::Mod); })
+              .Case(
+                  [&](arith::RemUIOp rem) { return node(rem, ExprKind::Mod); })
               .Case([&](arith::RemSIOp rem) {
                 return binary(rem, [&](ExprAttr a, ExprAttr b) {
                   if (isNonNegative(a) && isNonNegative(b))
                     return build.binary(ExprKind::Mod, a, b);
-                  return build.sub(
-                      a, build.mul(b, divideTruncating(build, a, b)));
+                  return build.sub(a,
+                                   build.mul(b, divideTruncating(build, a, b)));
                 });
               })
               .Case<arith::MinSIOp, arith::MinUIOp>(
@@ -247,16 +245,18 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
               .Case([&](arith::ShLIOp shift) -> ExprAttr {
                 APInt bits;
                 ExprAttr inner = operand(shift, 0);
-                if (!inner || !matchPattern(shift.getRhs(), m_ConstantInt(&bits)) ||
+                if (!inner ||
+                    !matchPattern(shift.getRhs(), m_ConstantInt(&bits)) ||
                     bits.uge(32))
                   return {};
-                return build.mul(inner,
-                                 build.constant(int64_t(1) << bits.getZExtValue()));
+                return build.mul(
+                    inner, build.constant(int64_t(1) << bits.getZExtValue()));
               })
               .Case([&](arith::ShRSIOp shift) -> ExprAttr {
                 APInt bits;
                 ExprAttr inner = operand(shift, 0);
-                if (!inner || !matchPattern(shift.getRhs(), m_ConstantInt(&bits)) ||
+                if (!inner ||
+                    !matchPattern(shift.getRhs(), m_ConstantInt(&bits)) ||
                     bits.uge(63))
                   return {};
                 return build.binary(

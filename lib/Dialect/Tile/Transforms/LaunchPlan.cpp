@@ -33,8 +33,8 @@ static FailureOr<SmallVector<ExprAttr>> getStrides(func::FuncOp function,
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
-    return emitError(tensor.getLoc()) << "layout of " << type
-                                      << " is not strided";
+    return emitError(tensor.getLoc())
+           << "layout of " << type << " is not strided";
   auto argument = dyn_cast<BlockArgument>(tensor);
   if (!argument)
     return emitError(tensor.getLoc(), "only arguments may be strided");
@@ -76,8 +76,8 @@ struct ParameterList {
     return signature.parameters.size() - 1;
   }
   unsigned append(ExprAttr value, Type type) {
-    auto [entry, inserted] = expressions.insert(
-        {{value, type}, signature.parameters.size()});
+    auto [entry, inserted] =
+        expressions.insert({{value, type}, signature.parameters.size()});
     if (inserted)
       signature.parameters.push_back(LaunchParameterAttr::get(
           context, ParameterKind::Expr, 0, type, value));
@@ -134,8 +134,8 @@ FailureOr<KernelSignature> KernelSignature::compute(KernelOp kernel) {
       signature.tensors.insert({value, binding});
     }
   for (auto &[tensor, binding] : signature.tensors) {
-    for (int64_t axis = 0, rank = getStorageRank(tensor.getType());
-         axis < rank; ++axis) {
+    for (int64_t axis = 0, rank = getStorageRank(tensor.getType()); axis < rank;
+         ++axis) {
       FailureOr<ExprAttr> extent = host.getExtent(tensor, axis);
       if (failed(extent))
         return failure();
@@ -148,8 +148,7 @@ FailureOr<KernelSignature> KernelSignature::compute(KernelOp kernel) {
       binding.strides.push_back(list.extent(stride));
   }
   for (Value value : values) {
-    if (isa<MemRefType>(value.getType()) ||
-        matchPattern(value, m_Constant()))
+    if (isa<MemRefType>(value.getType()) || matchPattern(value, m_Constant()))
       continue;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       signature.scalars.insert(
@@ -260,8 +259,8 @@ LogicalResult PlanBuilder::addArguments() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
     ArgumentAttr declared = getDeclaration(function, number);
-    std::string name = declared ? declared.getName().str()
-                                : "arg" + std::to_string(number);
+    std::string name =
+        declared ? declared.getName().str() : "arg" + std::to_string(number);
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       if (!argument.getType().isIntOrFloat())
@@ -306,7 +305,8 @@ LogicalResult PlanBuilder::addSymbols() {
         visit(number, stride, ExprAttr::getStride(context, number, axis));
     }
   };
-  forEach([&](size_t, ExprAttr expr, ExprAttr) { collectSymbols(expr, names); });
+  forEach(
+      [&](size_t, ExprAttr expr, ExprAttr) { collectSymbols(expr, names); });
   SmallVector<int64_t> outputs = getOutputs();
   for (StringRef name : names) {
     // An output is allocated from the symbols, so it can be their source only
@@ -370,11 +370,11 @@ LogicalResult PlanBuilder::addLaunches() {
     int64_t sharedBytes = 0;
     if (auto bytes = kernel->getAttrOfType<IntegerAttr>("tile.shared_bytes"))
       sharedBytes = bytes.getInt();
-    launches.push_back(LaunchAttr::get(
-        context, getEntryName(kernel), toArray(context, grid),
-        DenseI64ArrayAttr::get(context, cluster), kernel.getThreads(),
-        sharedBytes, /*cooperative=*/false,
-        ArrayAttr::get(context, parameters)));
+    launches.push_back(
+        LaunchAttr::get(context, getEntryName(kernel), toArray(context, grid),
+                        DenseI64ArrayAttr::get(context, cluster),
+                        kernel.getThreads(), sharedBytes, /*cooperative=*/false,
+                        ArrayAttr::get(context, parameters)));
   }
   if (launches.empty())
     return function.emitError("holds no tile.kernel to launch");
@@ -417,10 +417,10 @@ void PlanBuilder::addGuards() {
   }
   if (options.getFlag("noalias", true) && !written.empty() &&
       written.size() + read.size() > 1)
-    guards.push_back(GuardAttr::get(
-        context, GuardKind::NoAlias, 0, 0,
-        DenseI64ArrayAttr::get(context, written),
-        DenseI64ArrayAttr::get(context, read), ExprAttr(), ""));
+    guards.push_back(GuardAttr::get(context, GuardKind::NoAlias, 0, 0,
+                                    DenseI64ArrayAttr::get(context, written),
+                                    DenseI64ArrayAttr::get(context, read),
+                                    ExprAttr(), ""));
   function.walk([&](AssumeOp assume) { addAssumption(assume); });
 }
 
