@@ -11,7 +11,7 @@ from corpus import ALL_PASSES, CASES, source_text
 
 pytest.importorskip("tilemlir._mlir", reason="the Python package is not built")
 sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
-from harness import Kernel, check_guards, guarded  # noqa: E402
+from harness import Kernel, check_guards, guarded
 
 _MULTIBUFFER = ALL_PASSES.index("tile-multibuffer") + 1
 _PREFIXES = {

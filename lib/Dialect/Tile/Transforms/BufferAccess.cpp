@@ -391,7 +391,8 @@ void mlir::tile::collectAccesses(Operation *op,
         parallel.getBody().walk([&](Operation *inner) {
           if (isa<LoadOp, StoreOp, AtomicOp>(inner))
             addElementOp(op, inner, parallel, accesses);
-          else if (!isa<SubviewOp, ReshapeOp, BitcastOp, memref::DimOp>(inner) &&
+          else if (!isa<SubviewOp, ReshapeOp, BitcastOp, memref::DimOp>(
+                       inner) &&
                    inner->getNumRegions() == 0)
             addByEffects(inner, accesses);
         });

@@ -209,7 +209,8 @@ Reason ClonableValues::whyNotOperands(Operation *op) const {
 
 /// Whether both values are computed in the same way from the same values, by
 /// pure operations and loads of storage that does not change in the loop.
-static bool areEquivalent(Value lhs, Value rhs, const ClonableValues &clonable) {
+static bool areEquivalent(Value lhs, Value rhs,
+                          const ClonableValues &clonable) {
   if (lhs == rhs)
     return true;
   Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
@@ -256,7 +257,8 @@ static bool alwaysRunsBefore(Operation *first, Operation *second,
   for (Operation *op = second; op->getParentOp() != loop;
        op = op->getParentOp())
     if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp()))
-      secondGuards.emplace_back(branch, op->getParentRegion()->getRegionNumber());
+      secondGuards.emplace_back(branch,
+                                op->getParentRegion()->getRegionNumber());
   return llvm::all_of(*firstGuards, [&](auto guard) {
     return llvm::any_of(secondGuards, [&](auto other) {
       return guard.second == other.second &&
@@ -336,7 +338,8 @@ public:
     result.loop = loop;
     for (auto &[buffer, reason] : decisions) {
       bool loads = llvm::any_of(accesses, [&](const BufferAccess &access) {
-        return access.isWrite && access.root == buffer && readsTensor(access.op);
+        return access.isWrite && access.root == buffer &&
+               readsTensor(access.op);
       });
       if (!reason && loads)
         result.buffers.insert(buffer);
@@ -446,7 +449,8 @@ private:
                 ArrayRef<const BufferAccess *> writes) {
     SmallVector<ArrayRef<IndexRange>> parts;
     for (const BufferAccess *write : writes)
-      if (write->isExact && alwaysRunsBefore(write->op, read.op, loop, clonable))
+      if (write->isExact &&
+          alwaysRunsBefore(write->op, read.op, loop, clonable))
         parts.push_back(write->region);
     if (isCovered(read.region, parts))
       return true;

@@ -317,7 +317,8 @@ LogicalResult TilePlanPipelinePass::writePlan(const RunAheadPlan &plan,
   for (Operation *op : plan.producers) {
     op->setAttr("tile.ahead", builder.getI64IntegerAttr(ahead));
     if (auto copy = dyn_cast<CopyOp>(op))
-      isAsync |= copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync;
+      isAsync |=
+          copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync;
   }
   std::string buffers;
   for (Value buffer : plan.buffers)

@@ -68,7 +68,8 @@ private:
         if (write.root != read.root || !write.isExact || !write.isWrite ||
             write.isAtomic || !loop->isProperAncestor(write.op))
           continue;
-        Operation *sibling = write.op->getBlock()->findAncestorOpInBlock(*read.op);
+        Operation *sibling =
+            write.op->getBlock()->findAncestorOpInBlock(*read.op);
         if (sibling && write.op->isBeforeInBlock(sibling))
           parts.push_back(write.region);
       }
@@ -84,8 +85,9 @@ private:
     lifetime.alloc = alloc;
     lifetime.bytes = getSharedBytes(type);
     if (SharedLayoutAttr layout = type.getSharedLayout())
-      lifetime.alignment = layout.getLayout(type.getShape(), type.getElementBits())
-                               .requiredAlignment();
+      lifetime.alignment =
+          layout.getLayout(type.getShape(), type.getElementBits())
+              .requiredAlignment();
     SmallVector<Operation *> users;
     for (const BufferAccess &access : accesses)
       if (access.root == alloc.getResult())

@@ -1,7 +1,7 @@
 //===- SyncAnalysis.cpp - where threads must meet ---------------*- C++ -*-===//
 //
-// A forward data-flow. The state is the set of accesses to shared memory, and to
-// tensors that the kernel writes, since the last barrier. An operation that
+// A forward data-flow. The state is the set of accesses to shared memory, and
+// to tensors that the kernel writes, since the last barrier. An operation that
 // conflicts with one of them needs a barrier in front of it.
 //
 // Where the barrier goes: a conflict with something outside of a branch or a
@@ -84,8 +84,9 @@ struct State {
 class BarrierPlanner {
 public:
   explicit BarrierPlanner(KernelOp kernel)
-      : kernel(kernel), uniformity(kernel), leavesSyncToUser(OptionsAttr::of(kernel).getFlag(
-                            "disable_thread_sync", false)) {
+      : kernel(kernel), uniformity(kernel),
+        leavesSyncToUser(
+            OptionsAttr::of(kernel).getFlag("disable_thread_sync", false)) {
     kernel.walk([&](scf::ForOp loop) { findCounters(loop); });
     SmallVector<BufferAccess> all;
     collectNestedAccesses(kernel, all);
