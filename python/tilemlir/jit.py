@@ -52,6 +52,7 @@ class JitFunction:
         return f"<tile.jit {'kernel' if self.eager else 'factory'} {self.function.__qualname__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compiles (a factory), or compiles where necessary and runs (a kernel)."""
         if not self.eager:
             return self.compile(*args, **kwargs)
         specialization, values = self._specialize(args, kwargs)
@@ -172,16 +173,17 @@ class _Specialization:
         self._arguments = {one.name: one for one in traced.arguments}
         self._requirements = {name: self._requirement(name, value) for name, value in described.items()}
 
-    def _requirement(self, name: str, value: Any) -> Any:
+    def _requirement(self, parameter: str, value: Any) -> Any:
         """What of an argument is compiled in: a tensor's dtype, rank and constant sizes; a Python value as a whole."""
-        argument = self._arguments.get(name)
+        argument = self._arguments.get(parameter)
         if argument is None:
             return value
         if argument.kind == "scalar":
             return None
+        names = argument.specialized or (None,) * len(argument.shape)
         sizes = tuple(
-            extent if size is not None or isinstance(declared, int) else None
-            for extent, size, declared in zip(value.shape, argument.specialized or value.shape, argument.shape, strict=True)
+            extent if name is not None or isinstance(declared, int) else None
+            for extent, name, declared in zip(value.shape, names, argument.shape, strict=True)
         )
         return str(value.dtype), len(value.shape), sizes
 

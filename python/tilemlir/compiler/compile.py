@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilemlir import errors
 from tilemlir.compiler import cache, lowering, toolchain
@@ -19,9 +19,6 @@ from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
-
-if TYPE_CHECKING:
-    from tilemlir.runtime import LoadedKernel
 
 __all__ = ["clear_memory_cache", "compile", "compile_traced", "lower", "par_compile"]
 
@@ -271,24 +268,21 @@ def _image(lowered: Lowered, files: Mapping[str, bytes]) -> Image:
 def _load(
     trace: Callable[[], Any], name: str, options: CompileOptions, lowered: Lowered, image: Image
 ) -> CompiledKernel:
-    from tilemlir.runtime import LoadedKernel
-
     guards = lowered.plan.get("guards", ())
 
-    def variant(violated: tuple[int, ...]) -> LoadedKernel:
+    def variant(violated: tuple[int, ...]) -> CompiledKernel:
         kinds = {guards[index]["kind"] for index in violated}
         weaker = dataclasses.replace(
             options,
             aligned=options.aligned and "aligned" not in kinds,
             noalias=options.noalias and "noalias" not in kinds,
         )
-        return compile_traced(trace, weaker).launcher
+        return compile_traced(trace, weaker)
 
     def disassemble() -> str:
         return toolchain.disassemble(next(iter(image.code.values())))  # type: ignore[arg-type]
 
-    loaded = LoadedKernel(lowered.plan, image.code, variant, image.owner)
-    return CompiledKernel(name, options, lowered, image, loaded, disassemble)
+    return CompiledKernel(name, options, lowered, image, variant, disassemble)
 
 
 def _dump(kernel: CompiledKernel, options: CompileOptions) -> None:

@@ -11,10 +11,10 @@ from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report
 from tilemlir.compiler.target import Target
+from tilemlir.runtime import LoadedKernel
 
 if TYPE_CHECKING:
     from tilemlir.profiler import Profiler
-    from tilemlir.runtime import LoadedKernel, PreparedLaunch
 
 __all__ = ["CompiledKernel", "Stages"]
 
@@ -75,7 +75,7 @@ class Image:
     owner: object = None
 
 
-class CompiledKernel:
+class CompiledKernel(LoadedKernel):
     """A kernel function compiled for one target.
 
     Calling it takes the arguments of the kernel function without its outputs (``out_idx``), in order or by name:
@@ -92,15 +92,17 @@ class CompiledKernel:
         milliseconds: time that each phase of the compilation took; empty when it came from the cache.
     """
 
+    # The call itself is the native launcher's: nothing of Python runs between the user and the driver.
     def __init__(
         self,
         name: str,
         options: CompileOptions,
         lowered: Lowered,
         image: Image,
-        loaded: LoadedKernel,
+        variants_callback: Callable[[tuple[int, ...]], LoadedKernel],
         disassemble: Callable[[], str],
     ) -> None:
+        super().__init__(lowered.plan, image.code, variants_callback, image.owner)
         self.name = name
         self.options = options
         self.target = options.target
@@ -109,21 +111,9 @@ class CompiledKernel:
         self.out_idx: list[int] = list(lowered.plan.get("outputs", ()))
         self._lowered = lowered
         self._image = image
-        self._loaded = loaded
-        # The native launcher itself is what is called: nothing of Python runs between the user and the driver.
-        self._launch = loaded.__call__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Launches the kernel; see the class."""
-        return self._launch(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<tilemlir kernel {self.name} for {self.target}>"
-
-    @property
-    def launcher(self) -> LoadedKernel:
-        """The native launcher; calling it is the same as calling the kernel, with the least overhead."""
-        return self._loaded
 
     @property
     def params(self) -> list[Mapping[str, Any]]:
@@ -151,10 +141,6 @@ class CompiledKernel:
             self.target.runs_on(cuda.device_properties(device).compute_capability)
             for device in range(cuda.device_count())
         )
-
-    def prepare(self, *args: Any, **kwargs: Any) -> PreparedLaunch:
-        """Checks arguments once and returns a handle that repeats the launch on them without checks."""
-        return self._loaded.prepare(*args, **kwargs)
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The generated code: PTX for CUDA targets, LLVM IR for the CPU.
