@@ -61,8 +61,9 @@ struct EmitPTX : tilemlir::impl::TileEmitPTXBase<EmitPTX> {
   }
 };
 
-/// PTX of a module: what tile-emit-ptx stored, else made now.
-LogicalResult translateToPTX(Operation *op, raw_ostream &os) {
+} // namespace
+
+LogicalResult tilemlir::translateToPTX(Operation *op, raw_ostream &os) {
   bool any = false;
   WalkResult result = op->walk([&](Operation *inner) {
     if (auto binary = dyn_cast<gpu::BinaryOp>(inner)) {
@@ -91,10 +92,10 @@ LogicalResult translateToPTX(Operation *op, raw_ostream &os) {
   return success();
 }
 
-LogicalResult translateToLLVMIR(Operation *op, raw_ostream &os) {
+LogicalResult tilemlir::translateToLLVMIR(Operation *op, raw_ostream &os, bool optimized) {
   bool any = false;
   WalkResult result = op->walk([&](gpu::GPUModuleOp gpuModule) {
-    FailureOr<std::string> text = tilemlir::emitLLVMIR(gpuModule, /*optimized=*/true);
+    FailureOr<std::string> text = tilemlir::emitLLVMIR(gpuModule, optimized);
     if (failed(text))
       return WalkResult::interrupt();
     os << *text;
@@ -108,11 +109,12 @@ LogicalResult translateToLLVMIR(Operation *op, raw_ostream &os) {
   return success();
 }
 
-} // namespace
-
 void tilemlir::registerPTXTranslations() {
   TranslateFromMLIRRegistration ptx("tile-to-ptx", "PTX of the kernels of a module",
                                     translateToPTX, tilemlir::registerAllDialects);
   TranslateFromMLIRRegistration llvmIR("tile-to-llvm-ir", "optimised LLVM IR of a gpu.module",
-                                       translateToLLVMIR, tilemlir::registerAllDialects);
+                                       [](Operation *op, raw_ostream &os) {
+                                         return translateToLLVMIR(op, os, /*optimized=*/true);
+                                       },
+                                       tilemlir::registerAllDialects);
 }

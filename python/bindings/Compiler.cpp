@@ -26,4 +26,5 @@ NB_MODULE(_tilemlir, m) {
   m.def("version", [] { return tilemlirGetVersion(); },
         "The version of the compiler library.");
   tilemlir::bindings::bindCPU(m);
+  tilemlir::bindings::bindGPU(m);
 }

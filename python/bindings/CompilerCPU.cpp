@@ -20,8 +20,6 @@ void append(MlirStringRef text, void *userData) {
   static_cast<std::string *>(userData)->append(text.data, text.length);
 }
 
-using Printer = MlirLogicalResult (*)(MlirModule, MlirStringCallback, void *);
-
 /// Collects the diagnostics of a context while it lives.
 class Diagnostics {
 public:
@@ -42,15 +40,6 @@ private:
   MlirContext context;
   MlirDiagnosticHandlerID handler;
 };
-
-/// What `print` writes about a module; its diagnostics become the exception.
-std::string collect(MlirModule module, Printer print, const char *what) {
-  Diagnostics errors(mlirOperationGetContext(mlirModuleGetOperation(module)));
-  std::string text;
-  if (mlirLogicalResultIsFailure(print(module, append, &text)))
-    throw nb::value_error((std::string(what) + ": " + errors.text).c_str());
-  return text;
-}
 
 MlirStringRef view(const std::string &text) {
   return mlirStringRefCreate(text.data(), text.size());
@@ -103,6 +92,16 @@ private:
 };
 
 } // namespace
+
+std::string tilemlir::bindings::collect(MlirModule module, Printer print, const char *what) {
+  Diagnostics errors(mlirOperationGetContext(mlirModuleGetOperation(module)));
+  std::string text;
+  if (mlirLogicalResultIsFailure(print(module, append, &text)))
+    throw nb::value_error((std::string(what) + ": " + errors.text).c_str());
+  return text;
+}
+
+using tilemlir::bindings::collect;
 
 void tilemlir::bindings::bindCPU(nb::module_ &m) {
   m.def(

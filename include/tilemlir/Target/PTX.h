@@ -6,6 +6,10 @@
 
 #include <string>
 
+namespace mlir {
+class Operation;
+} // namespace mlir
+
 namespace mlir::gpu {
 class GPUModuleOp;
 } // namespace mlir::gpu
@@ -19,6 +23,13 @@ mlir::FailureOr<std::string> emitLLVMIR(mlir::gpu::GPUModuleOp gpuModule, bool o
 
 /// PTX of the same. The text depends on nothing but the IR.
 mlir::FailureOr<std::string> emitPTX(mlir::gpu::GPUModuleOp gpuModule);
+
+/// PTX of a module: what tile-emit-ptx stored, else made now.
+mlir::LogicalResult translateToPTX(mlir::Operation *op, llvm::raw_ostream &os);
+
+/// LLVM IR of the gpu.module of a module.
+mlir::LogicalResult translateToLLVMIR(mlir::Operation *op, llvm::raw_ostream &os,
+                                      bool optimized);
 
 /// Registers `tile-to-ptx` and `tile-to-llvm-ir` with tile-translate.
 void registerPTXTranslations();

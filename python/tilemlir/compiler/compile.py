@@ -197,9 +197,11 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
 
 
 def _assembler_arch(target: Target) -> str:
-    """The architecture that code is assembled for: of the device at hand if it runs the target, else the target's."""
+    """What code is generated for: the device at hand if it runs the target, else the target; on the CPU, its features."""
     if target.is_cpu:
-        return "cpu"
+        from tilemlir._mlir._mlir_libs import _tilemlir
+
+        return str(_tilemlir.describe_cpu())
     from tilemlir.interop import frameworks
     from tilemlir.runtime import cuda
 
@@ -258,8 +260,9 @@ def _image(lowered: Lowered, files: Mapping[str, bytes]) -> Image:
         from tilemlir._mlir._mlir_libs import _tilemlir
         from tilemlir.runtime import host_symbols
 
-        engine = _tilemlir.load_cpu(lowered.object_code, host_symbols())
-        return Image(dict(engine.entries), {}, (), engine)
+        engine = _tilemlir.CpuImage(lowered.object_code, host_symbols())
+        entries = {launch["kernel"]: engine.entry(launch["kernel"]) for launch in lowered.plan["launches"]}
+        return Image(entries, {}, (), engine)
     assembled = json.loads(files["assembly.json"])
     code = {launch["kernel"]: files["kernel.image"] for launch in lowered.plan["launches"]}
     return Image(code, assembled["resources"], tuple(assembled["notes"]))

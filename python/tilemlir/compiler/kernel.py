@@ -121,11 +121,6 @@ class CompiledKernel(LoadedKernel):
         return list(self._lowered.plan["arguments"])
 
     @property
-    def launch_plan(self) -> Mapping[str, Any]:
-        """Grid, arguments, guards and workspaces as plain data (the contract between compiler and runtime)."""
-        return self._lowered.plan
-
-    @property
     def cubin(self) -> Mapping[str, bytes]:
         """Machine code by launch name; empty on the CPU."""
         return {name: code for name, code in self._image.code.items() if isinstance(code, bytes)}
@@ -175,8 +170,8 @@ class CompiledKernel(LoadedKernel):
 
     def explain(self) -> Report:
         """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""
-        operations = [one for one in self._lowered.report if "op" in one]
-        kernels = [one for one in self._lowered.report if "op" not in one]
+        operations = [one for one in self._lowered.report if one["op"] != "kernel"]
+        kernels = [one for one in self._lowered.report if one["op"] == "kernel"]
         return Report(self.name, str(self.target), operations, kernels, self._image.resources, self._image.notes)
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:

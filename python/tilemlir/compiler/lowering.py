@@ -7,6 +7,7 @@ somebody wants to look, and turns failures into errors.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,12 +177,14 @@ def lower_to_stage(tile: str, target: Target, stage: str) -> str:
         else:
             last = STAGES["nvvm" if stage == "llvm" else stage]
             passes = pass_names(target)
-            names = [one.split("{")[0].split("(")[0] for one in passes]
-            run_passes(module, f"builtin.module({','.join(passes[: names.index(str(last)) + 1])})")
+            # An entry may be nested, as in "gpu.module(tile-gpu-to-nvvm{...})".
+            end = next(index for index, one in enumerate(passes) if last in re.split(r"[({})]", one))
+            run_passes(module, f"builtin.module({','.join(passes[: end + 1])})")
         if stage == "llvm":
             from tilemlir._mlir._mlir_libs import _tilemlir
 
-            return str(_tilemlir.translate_to_llvm_ir(module))
+            translate = _tilemlir.translate_to_llvm_ir if target.is_cpu else _tilemlir.translate_gpu_to_llvm_ir
+            return str(translate(module))
         return str(module)
 
 
