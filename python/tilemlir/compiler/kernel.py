@@ -170,8 +170,8 @@ class CompiledKernel(LoadedKernel):
 
     def explain(self) -> Report:
         """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""
-        operations = [one for one in self._lowered.report if one["op"] != "kernel"]
-        kernels = [one for one in self._lowered.report if one["op"] == "kernel"]
+        operations = [one for one in self._lowered.report if one.get("op", "kernel") != "kernel"]
+        kernels = [one for one in self._lowered.report if one.get("op", "kernel") == "kernel"]
         return Report(self.name, str(self.target), operations, kernels, self._image.resources, self._image.notes)
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
