@@ -47,7 +47,7 @@ constexpr double kLog2E = 1.4426950408889634074;
 constexpr double kLn2 = 0.69314718055994530942;
 
 Value exp2Of(OpBuilder &b, Location loc, Value x) {
-  return approximate(b, loc, "llvm.nvvm.ex2.approx.f", x);
+  return approximate(b, loc, "llvm.nvvm.ex2.approx", x);
 }
 
 /// e^x: x = j ln 2 + f with |f| <= ln 2 / 2; j is clamped so that neither
@@ -161,13 +161,13 @@ LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root, bool
     patterns.add<Expand<math::SinOp>>(
         context,
         [](OpBuilder &b, Location loc, Value x, bool) {
-          return approximate(b, loc, "llvm.nvvm.sin.approx.f", x);
+          return inlineAsm(b, loc, b.getF32Type(), "sin.approx.f32 $0, $1;", "=f,f", x, false);
         },
         fast);
     patterns.add<Expand<math::CosOp>>(
         context,
         [](OpBuilder &b, Location loc, Value x, bool) {
-          return approximate(b, loc, "llvm.nvvm.cos.approx.f", x);
+          return inlineAsm(b, loc, b.getF32Type(), "cos.approx.f32 $0, $1;", "=f,f", x, false);
         },
         fast);
     patterns.add<Expand<math::TanhOp>>(

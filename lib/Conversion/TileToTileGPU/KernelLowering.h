@@ -17,6 +17,7 @@
 #include "tilemlir/Layout/MmaFragments.h"
 #include "tilemlir/Layout/SharedLayout.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -68,6 +69,7 @@ private:
   //===--- TileToTileGPU.cpp: dispatch --------------------------------------===//
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerOp(Operation *op);
+  LogicalResult flattenCopies(scf::IfOp branch);
   LogicalResult unrollLoops();
 
   //===--- Threads.cpp: the thread id, layouts -------------------------------===//
@@ -203,6 +205,8 @@ private:
   std::map<std::string, Value> cachedPrimary;
   llvm::DenseMap<Operation *, Value> localMemories;
   llvm::DenseMap<Operation *, bool> heldInRegisters;
+  /// Condition of the branch that was flattened around the current copy.
+  Value ambientPredicate;
   /// Options of the module.
   int64_t assumedAlignment = 16;
   tile_gpu::CacheHint cacheHint = tile_gpu::CacheHint::None;

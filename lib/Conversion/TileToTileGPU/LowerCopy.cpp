@@ -237,7 +237,7 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
       iteration[d].constant += constants[d];
     Value occupied = occupancyPredicate(layout, r - r % run);
     Lane lane{r, {}, {}};
-    lane.source.predicate = ix.both(occupied, primary);
+    lane.source.predicate = ix.both(ambientPredicate, ix.both(occupied, primary));
     lane.dest.predicate = lane.source.predicate;
     if (!source.isFragment())
       lane.source.coordinates = coordinatesIn(ix, source, sourceOffsets, iteration);

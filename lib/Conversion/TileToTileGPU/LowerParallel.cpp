@@ -480,7 +480,7 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     return success();
   }
   if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(source))
-    return source->emitOpError("is not supported inside of a parallel loop");
+    return source->emitOpError("depends on the iteration of a parallel loop; index the buffer instead");
   if (!isMemoryEffectFree(source) || source->getNumRegions())
     return source->emitOpError("is not supported inside of a parallel loop");
 
@@ -693,5 +693,16 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
 LogicalResult KernelLowering::lowerParallel(tile::ParallelOp op) {
   if (!op.getLayout())
     return op.emitOpError("has no layout; run tile-assign-layouts");
+  // Views of the same part in every iteration belong in front of the loop.
+  SmallVector<Operation *> views;
+  op.walk([&](Operation *inner) {
+    if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(inner))
+      views.push_back(inner);
+  });
+  for (Operation *view : views)
+    if (llvm::all_of(view->getOperands(), [&](Value operand) {
+          return !op->isAncestor(operand.getParentBlock()->getParentOp());
+        }))
+      view->moveBefore(op);
   return ParallelEmitter(*this, op).run();
 }

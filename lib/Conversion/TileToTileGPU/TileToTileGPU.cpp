@@ -147,6 +147,42 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       });
 }
 
+/// Whether the body only starts asynchronous copies, at indices that may be
+/// computed in vain.
+static bool startsCopiesOnly(scf::IfOp branch) {
+  if (branch.getNumResults() || branch.elseBlock())
+    return false;
+  bool copies = false;
+  for (Operation &op : branch.thenBlock()->without_terminator()) {
+    if (isa<tile::CopyAsyncOp>(op))
+      copies = true;
+    else if (!isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op) && !isPure(&op))
+      return false;
+  }
+  return copies;
+}
+
+/// A conditional prefetch becomes predicated instructions in the block around
+/// it, which the scheduler can mix with the matrix operations there.
+LogicalResult KernelLowering::flattenCopies(scf::IfOp branch) {
+  SmallVector<Operation *> moved;
+  for (Operation &op : llvm::make_early_inc_range(branch.thenBlock()->without_terminator())) {
+    op.moveBefore(branch);
+    moved.push_back(&op);
+  }
+  ambientPredicate = branch.getCondition();
+  auto reset = llvm::make_scope_exit([&] { ambientPredicate = {}; });
+  for (Operation *op : moved) {
+    if (!isa<tile::CopyAsyncOp>(op))
+      continue;
+    if (failed(lowerOp(op)))
+      return failure();
+    op->erase();
+  }
+  branch.erase();
+  return success();
+}
+
 LogicalResult KernelLowering::lowerBlock(Block &block) {
   ix.pushScope();
   auto pop = llvm::make_scope_exit([&] { ix.popScope(); });
@@ -160,6 +196,12 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
         return failure();
       op.dropAllUses();
       op.erase();
+      continue;
+    }
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (branch && startsCopiesOnly(branch)) {
+      if (failed(flattenCopies(branch)))
+        return failure();
       continue;
     }
     for (Region &region : op.getRegions())
