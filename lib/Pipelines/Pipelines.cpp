@@ -29,6 +29,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-collect-report",
     "tile-to-tile-gpu",
     "tile-gpu-promote-fragments",
+    "tile-gpu-prefetch-fragments",
     "tile-outline-kernels",
     "gpu.module(tile-gpu-to-nvvm)",
     "tile-emit-ptx",

@@ -167,7 +167,8 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
       auto allows = [&](const Side &side, ArrayRef<Coordinate> offsets, int64_t count) {
         SmallVector<LaneAccess> lanes;
         for (int64_t i = 0; i < count; ++i) {
-          Coordinates iteration(shape.size());
+          // Any row: the pitch counts, not only where the region starts.
+          Coordinates iteration(shape.size(), Coordinate::get(1));
           if (!iteration.empty())
             iteration.back() = Coordinate::get(i);
           LaneAccess lane{coordinatesIn(ix, side, offsets, iteration), {}};
@@ -322,14 +323,28 @@ LogicalResult KernelLowering::tryAsyncCopy(
   if (tile::getStorageElementType(buffer.getType()) != type.getElementType())
     return failure();
   SmallVector<Coordinates> destinations;
-  SmallVector<LaneAccess> sources;
-  for (size_t i = 0; i < count; i += vector) {
+  SmallVector<LaneAccess> sources, allSources, allDestinations;
+  for (size_t i = 0; i < count; ++i) {
     auto [source, dest] = lane(i);
     if (failed(mapToAllocation(op, buffer, dest.coordinates)))
       return failure();
-    destinations.push_back(dest.coordinates);
-    sources.push_back(source);
+    allSources.push_back(source);
+    allDestinations.push_back(dest);
+    if (i % vector == 0) {
+      destinations.push_back(dest.coordinates);
+      sources.push_back(source);
+    }
   }
+  // Every vector must be one aligned run on both sides.
+  auto whole = [&](ArrayRef<LaneGroup> groups) {
+    return llvm::all_of(groups, [&](LaneGroup group) {
+      return group.first % vector == 0 && group.count % vector == 0;
+    });
+  };
+  FailureOr<layout::SharedLayout> shared = sharedLayout(op, tile::getAllocation(buffer));
+  if (failed(shared) || !whole(groupGlobal(tensor, allSources, /*wholeVectorsOnly=*/false, width)) ||
+      !whole(groupShared(*shared, allDestinations)))
+    return failure();
   FailureOr<SmallVector<SharedAddress>> addresses =
       sharedAddresses(op, tile::getAllocation(buffer), destinations);
   if (failed(addresses))

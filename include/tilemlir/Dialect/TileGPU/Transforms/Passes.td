@@ -30,4 +30,46 @@ def TileGPUPromoteFragments : Pass<"tile-gpu-promote-fragments", "::mlir::Module
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileGPUPrefetchFragments : Pass<"tile-gpu-prefetch-fragments", "::mlir::ModuleOp"> {
+  let summary = "load the first operands of the next iteration before the last products of this one";
+  let description = [{
+    For loops that wait for asynchronous copies, pass one barrier, and then
+    multiply in several k-steps. The wait, the barrier and the loads of the first
+    k-step move to the end of the previous iteration, in front of the products
+    of its last k-step, which then hide their latency. The loaded registers are
+    iteration arguments. The last iteration loads a slot that nobody uses; the
+    values are dropped.
+
+    A loop is left alone when it has other barriers, writes shared memory
+    except by asynchronous copies, or has a single k-step.
+
+    ```mlir
+    // before
+    scf.for %i = ... iter_args(%slot = %z, %c = %c0) {
+      tile_gpu.async_wait 1
+      tile_gpu.barrier
+      %a0 = tile_gpu.ldmatrix %p0 : vector<4xi32>
+      %s0 = tile_gpu.mma %a0, ...
+      %a1 = tile_gpu.ldmatrix %p1 : vector<4xi32>
+      %s1 = tile_gpu.mma %a1, ...
+      scf.yield %next, %s1
+    }
+    // after
+    tile_gpu.async_wait 1
+    tile_gpu.barrier
+    %first = tile_gpu.ldmatrix ...
+    scf.for %i = ... iter_args(%slot = %z, %c = %c0, %a0 = %first) {
+      %s0 = tile_gpu.mma %a0, ...
+      %a1 = tile_gpu.ldmatrix %p1 : vector<4xi32>
+      tile_gpu.async_wait 1
+      tile_gpu.barrier
+      %ahead = tile_gpu.ldmatrix ...   // of slot %next
+      %s1 = tile_gpu.mma %a1, ...
+      scf.yield %next, %s1, %ahead
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // TILEMLIR_DIALECT_TILEGPU_TRANSFORMS_PASSES
