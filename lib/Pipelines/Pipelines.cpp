@@ -24,8 +24,9 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-plan-pipeline",
     "tile-multibuffer",
     "tile-insert-mbarriers",
-    "tile-insert-sync",
+    // Before the barriers: reuse of memory by several buffers needs them too.
     "tile-allocate-memory",
+    "tile-insert-sync",
     "tile-collect-report",
     "tile-to-tile-gpu",
     "tile-gpu-promote-fragments",
