@@ -26,6 +26,7 @@ DOCUMENTS = {
     "tile-passes.md": ("Passes on `tile`", "tilemlir/Dialect/Tile/Transforms/Passes.td", ["-gen-pass-doc"]),
     "tile-gpu-passes.md": ("Passes on `tile_gpu`", "tilemlir/Dialect/TileGPU/Transforms/Passes.td", ["-gen-pass-doc"]),
     "conversion-passes.md": ("Conversion passes", "tilemlir/Conversion/Passes.td", ["-gen-pass-doc"]),
+    "target-passes.md": ("Back end passes", "tilemlir/Target/Passes.td", ["-gen-pass-doc"]),
 }
 
 

@@ -38,23 +38,27 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
 
 namespace {
 struct TilePipelineOptions : PassPipelineOptions<TilePipelineOptions> {
-  Option<std::string> target{*this, "target",
-                             llvm::cl::desc("Architecture, e.g. sm_80; default: of the module")};
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Architecture, e.g. sm_80; default: of the module")};
   Option<int64_t> ptx{*this, "ptx", llvm::cl::desc("PTX ISA version times ten"),
                       llvm::cl::init(0)};
-  Option<std::string> from{*this, "from", llvm::cl::desc("First pass to run; default: all")};
-  Option<std::string> to{*this, "to", llvm::cl::desc("Last pass to run; default: all")};
+  Option<std::string> from{*this, "from",
+                           llvm::cl::desc("First pass to run; default: all")};
+  Option<std::string> to{*this, "to",
+                         llvm::cl::desc("Last pass to run; default: all")};
 };
 } // namespace
 
 /// "gpu.module(tile-gpu-to-nvvm)" -> "tile-gpu-to-nvvm".
 static StringRef passName(StringRef entry) {
   size_t open = entry.find('(');
-  return open == StringRef::npos ? entry : entry.slice(open + 1, entry.rfind(')'));
+  return open == StringRef::npos ? entry
+                                 : entry.slice(open + 1, entry.rfind(')'));
 }
 
-std::string tilemlir::getTilePipeline(StringRef target, int64_t ptx, StringRef from,
-                                      StringRef to) {
+std::string tilemlir::getTilePipeline(StringRef target, int64_t ptx,
+                                      StringRef from, StringRef to) {
   std::string text = "tile-set-target{";
   if (!target.empty())
     text += "target=" + target.str() + " ";
@@ -84,8 +88,9 @@ void tilemlir::registerTilePipelines() {
                 return passName(entry) == name;
               }))
             return error("tile-pipeline has no pass " + name);
-        return parsePassPipeline(
-            getTilePipeline(options.target, options.ptx, options.from, options.to), manager);
+        return parsePassPipeline(getTilePipeline(options.target, options.ptx,
+                                                 options.from, options.to),
+                                 manager);
       },
       [](function_ref<void(const detail::PassOptions &)> visit) {
         visit(TilePipelineOptions());

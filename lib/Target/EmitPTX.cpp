@@ -1,4 +1,5 @@
-//===- EmitPTX.cpp - the pass tile-emit-ptx and its translations -*- C++ -*-===//
+//===- EmitPTX.cpp - the pass tile-emit-ptx and its translations -*- C++
+//-*-===//
 #include "tilemlir/InitAll.h"
 #include "tilemlir/Target/PTX.h"
 #include "tilemlir/Target/Passes.h"
@@ -22,11 +23,13 @@ struct SetTarget : tilemlir::impl::TileSetTargetBase<SetTarget> {
     ModuleOp module = getOperation();
     if (target.empty()) {
       if (!tile::getTarget(module))
-        module->setAttr("tile.target", tile::TargetAttr::get(&getContext(), "sm_80", ptx));
+        module->setAttr("tile.target",
+                        tile::TargetAttr::get(&getContext(), "sm_80", ptx));
       return;
     }
-    auto attr = tile::TargetAttr::getChecked([&] { return module.emitError(); }, &getContext(),
-                                             StringRef(target), int64_t(ptx));
+    auto attr = tile::TargetAttr::getChecked([&] { return module.emitError(); },
+                                             &getContext(), StringRef(target),
+                                             int64_t(ptx));
     if (!attr)
       return signalPassFailure();
     module->setAttr("tile.target", attr);
@@ -45,17 +48,19 @@ struct EmitPTX : tilemlir::impl::TileEmitPTXBase<EmitPTX> {
       MLIRContext *context = &getContext();
       // The list of targets that NVVM verifies lags behind the hardware.
       auto nvvmTarget = NVVM::NVVMTargetAttr::get(
-          context, /*optLevel=*/3, "nvptx64-nvidia-cuda", target ? target.getArch() : "sm_80",
-          "+ptx" + std::to_string(target ? target.getPTXVersion() : tile::TargetAttr::kDefaultPTX),
+          context, /*optLevel=*/3, "nvptx64-nvidia-cuda",
+          target ? target.getArch() : "sm_80",
+          "+ptx" + std::to_string(target ? target.getPTXVersion()
+                                         : tile::TargetAttr::kDefaultPTX),
           nullptr, nullptr, /*verifyTarget=*/false);
-      auto object =
-          gpu::ObjectAttr::get(context, nvvmTarget, gpu::CompilationTarget::Assembly,
-                               StringAttr::get(context, *ptx), DictionaryAttr(),
-                               gpu::KernelTableAttr());
+      auto object = gpu::ObjectAttr::get(
+          context, nvvmTarget, gpu::CompilationTarget::Assembly,
+          StringAttr::get(context, *ptx), DictionaryAttr(),
+          gpu::KernelTableAttr());
       OpBuilder b(gpuModule);
       Attribute objectAttr = object;
-      gpu::BinaryOp::create(b, gpuModule.getLoc(), gpuModule.getName(), Attribute(),
-                            ArrayRef<Attribute>(objectAttr));
+      gpu::BinaryOp::create(b, gpuModule.getLoc(), gpuModule.getName(),
+                            Attribute(), ArrayRef<Attribute>(objectAttr));
       gpuModule.erase();
     }
   }
@@ -87,12 +92,14 @@ LogicalResult tilemlir::translateToPTX(Operation *op, raw_ostream &os) {
   if (result.wasInterrupted())
     return failure();
   if (!any)
-    return op->emitError("holds no compiled kernels; run tile-emit-ptx, or give a gpu.module in "
-                         "the NVVM dialect");
+    return op->emitError(
+        "holds no compiled kernels; run tile-emit-ptx, or give a gpu.module in "
+        "the NVVM dialect");
   return success();
 }
 
-LogicalResult tilemlir::translateToLLVMIR(Operation *op, raw_ostream &os, bool optimized) {
+LogicalResult tilemlir::translateToLLVMIR(Operation *op, raw_ostream &os,
+                                          bool optimized) {
   bool any = false;
   WalkResult result = op->walk([&](gpu::GPUModuleOp gpuModule) {
     FailureOr<std::string> text = tilemlir::emitLLVMIR(gpuModule, optimized);
@@ -105,16 +112,19 @@ LogicalResult tilemlir::translateToLLVMIR(Operation *op, raw_ostream &os, bool o
   if (result.wasInterrupted())
     return failure();
   if (!any)
-    return op->emitError("holds no gpu.module in the NVVM dialect; run tile-gpu-to-nvvm");
+    return op->emitError(
+        "holds no gpu.module in the NVVM dialect; run tile-gpu-to-nvvm");
   return success();
 }
 
 void tilemlir::registerPTXTranslations() {
-  TranslateFromMLIRRegistration ptx("tile-to-ptx", "PTX of the kernels of a module",
-                                    translateToPTX, tilemlir::registerAllDialects);
-  TranslateFromMLIRRegistration llvmIR("tile-to-llvm-ir", "optimised LLVM IR of a gpu.module",
-                                       [](Operation *op, raw_ostream &os) {
-                                         return translateToLLVMIR(op, os, /*optimized=*/true);
-                                       },
-                                       tilemlir::registerAllDialects);
+  TranslateFromMLIRRegistration ptx(
+      "tile-to-ptx", "PTX of the kernels of a module", translateToPTX,
+      tilemlir::registerAllDialects);
+  TranslateFromMLIRRegistration llvmIR(
+      "tile-to-llvm-ir", "optimised LLVM IR of a gpu.module",
+      [](Operation *op, raw_ostream &os) {
+        return translateToLLVMIR(op, os, /*optimized=*/true);
+      },
+      tilemlir::registerAllDialects);
 }

@@ -81,15 +81,18 @@ static void attachDebugScopes(gpu::GPUModuleOp gpuModule) {
       std::swap(directory, name);
     auto file = LLVM::DIFileAttr::get(context, name, directory);
     auto unit = LLVM::DICompileUnitAttr::get(
-        DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, file,
-        StringAttr::get(context, "tilemlir"), /*isOptimized=*/true,
+        DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C,
+        file, StringAttr::get(context, "tilemlir"), /*isOptimized=*/true,
         LLVM::DIEmissionKind::DebugDirectivesOnly);
-    auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
+    auto type =
+        LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
     auto nameAttr = StringAttr::get(context, function.getName());
     auto scope = LLVM::DISubprogramAttr::get(
-        context, DistinctAttr::create(UnitAttr::get(context)), unit, file, nameAttr, nameAttr,
-        file, at.getLine(), at.getLine(),
-        LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type, {}, {});
+        context, DistinctAttr::create(UnitAttr::get(context)), unit, file,
+        nameAttr, nameAttr, file, at.getLine(), at.getLine(),
+        LLVM::DISubprogramFlags::Definition |
+            LLVM::DISubprogramFlags::Optimized,
+        type, {}, {});
     function->setLoc(FusedLoc::get(context, {at}, scope));
   }
 }
@@ -107,12 +110,14 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerCGSCCAnalyses(callGraphAnalyses);
   builder.registerFunctionAnalyses(functionAnalyses);
   builder.registerLoopAnalyses(loopAnalyses);
-  builder.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
+  builder.crossRegisterProxies(loopAnalyses, functionAnalyses,
+                               callGraphAnalyses, moduleAnalyses);
 
   auto hoist = [] {
     llvm::LoopPassManager loops;
     loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-    return llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true);
+    return llvm::createFunctionToLoopPassAdaptor(std::move(loops),
+                                                 /*UseMemorySSA=*/true);
   };
   llvm::FunctionPassManager functions;
   functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -129,11 +134,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
     loops.addPass(llvm::IndVarSimplifyPass());
     loops.addPass(llvm::LoopDeletionPass());
     loops.addPass(llvm::LoopFullUnrollPass(/*OptLevel=*/3));
-    functions.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/false));
+    functions.addPass(llvm::createFunctionToLoopPassAdaptor(
+        std::move(loops), /*UseMemorySSA=*/false));
   }
   functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   functions.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  functions.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/3, /*OnlyWhenForced=*/true)));
+  functions.addPass(llvm::LoopUnrollPass(
+      llvm::LoopUnrollOptions(/*OptLevel=*/3, /*OnlyWhenForced=*/true)));
   functions.addPass(llvm::GVNPass());
   functions.addPass(llvm::InstCombinePass());
   functions.addPass(hoist());
@@ -157,18 +164,20 @@ struct Compilation {
     tile::TargetAttr target = tile::getTarget(gpuModule);
     tile::OptionsAttr options = tile::OptionsAttr::of(gpuModule);
     std::string arch = target ? target.getArch().str() : "sm_80";
-    int64_t version = target ? target.getPTXVersion() : tile::TargetAttr::kDefaultPTX;
+    int64_t version =
+        target ? target.getPTXVersion() : tile::TargetAttr::kDefaultPTX;
     if (target && target.isCPU())
       return gpuModule.emitOpError("cannot become PTX: the target is the CPU");
     llvm::Triple triple("nvptx64-nvidia-cuda");
     std::string error;
-    const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, error);
+    const llvm::Target *backend =
+        llvm::TargetRegistry::lookupTarget(triple, error);
     if (!backend)
       return gpuModule.emitOpError() << "no NVPTX back end: " << error;
     llvm::TargetOptions targetOptions;
     machine.reset(backend->createTargetMachine(
-        triple, arch, "+ptx" + std::to_string(version), targetOptions, llvm::Reloc::PIC_,
-        std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+        triple, arch, "+ptx" + std::to_string(version), targetOptions,
+        llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
     if (!machine)
       return gpuModule.emitOpError() << "no code generator for " << arch;
     if (options.getFlag("line_info", true))
@@ -180,13 +189,15 @@ struct Compilation {
     module->setDataLayout(machine->createDataLayout());
     if (options.getFlag("fast_math", false))
       for (llvm::Function &function : *module)
-        function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+        function.addFnAttr("denormal-fp-math-f32",
+                           "preserve-sign,preserve-sign");
     return success();
   }
 };
 } // namespace
 
-FailureOr<std::string> tilemlir::emitLLVMIR(gpu::GPUModuleOp gpuModule, bool optimized) {
+FailureOr<std::string> tilemlir::emitLLVMIR(gpu::GPUModuleOp gpuModule,
+                                            bool optimized) {
   Compilation compilation;
   if (failed(compilation.prepare(gpuModule)))
     return failure();
@@ -206,8 +217,8 @@ FailureOr<std::string> tilemlir::emitPTX(gpu::GPUModuleOp gpuModule) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager codegen;
-  if (compilation.machine->addPassesToEmitFile(codegen, stream, nullptr,
-                                               llvm::CodeGenFileType::AssemblyFile))
+  if (compilation.machine->addPassesToEmitFile(
+          codegen, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return gpuModule.emitOpError("the code generator does not print assembly");
   codegen.run(*compilation.module);
   return text.str().str();

@@ -10,8 +10,8 @@
 namespace tilemlir {
 
 /// The passes of `tile-pipeline` as text that `tile-opt --pass-pipeline` takes
-/// inside of `builtin.module(...)`. `from` and `to` name the first and last pass
-/// to run; empty means all. An empty target keeps that of the module.
+/// inside of `builtin.module(...)`. `from` and `to` name the first and last
+/// pass to run; empty means all. An empty target keeps that of the module.
 std::string getTilePipeline(llvm::StringRef target = "", int64_t ptx = 0,
                             llvm::StringRef from = "", llvm::StringRef to = "");
 

@@ -19,7 +19,8 @@ namespace tilemlir {
 /// LLVM IR of a module of kernels in the LLVM and NVVM dialects, before or
 /// after optimisation. The target is that of the module around it
 /// (`tile.target`). Errors are reported at the module.
-mlir::FailureOr<std::string> emitLLVMIR(mlir::gpu::GPUModuleOp gpuModule, bool optimized);
+mlir::FailureOr<std::string> emitLLVMIR(mlir::gpu::GPUModuleOp gpuModule,
+                                        bool optimized);
 
 /// PTX of the same. The text depends on nothing but the IR.
 mlir::FailureOr<std::string> emitPTX(mlir::gpu::GPUModuleOp gpuModule);
@@ -28,8 +29,8 @@ mlir::FailureOr<std::string> emitPTX(mlir::gpu::GPUModuleOp gpuModule);
 mlir::LogicalResult translateToPTX(mlir::Operation *op, llvm::raw_ostream &os);
 
 /// LLVM IR of the gpu.module of a module.
-mlir::LogicalResult translateToLLVMIR(mlir::Operation *op, llvm::raw_ostream &os,
-                                      bool optimized);
+mlir::LogicalResult translateToLLVMIR(mlir::Operation *op,
+                                      llvm::raw_ostream &os, bool optimized);
 
 /// Registers `tile-to-ptx` and `tile-to-llvm-ir` with tile-translate.
 void registerPTXTranslations();

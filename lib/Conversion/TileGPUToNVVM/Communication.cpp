@@ -13,42 +13,52 @@ namespace {
 
 struct ThreadIdPattern : LoweringPattern<tile_gpu::ThreadIdOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::ThreadIdOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::ThreadIdOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     LLVM::ConstantRangeAttr range;
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-    if (auto threads = function ? function->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid")
+    if (auto threads = function ? function->getAttrOfType<DenseI32ArrayAttr>(
+                                      "nvvm.reqntid")
                                 : DenseI32ArrayAttr())
-      range = LLVM::ConstantRangeAttr::get(rewriter.getContext(), APInt(32, 0),
-                                           APInt(32, threads.asArrayRef().front()));
-    rewriter.replaceOpWithNewOp<NVVM::ThreadIdXOp>(op, rewriter.getI32Type(), range);
+      range =
+          LLVM::ConstantRangeAttr::get(rewriter.getContext(), APInt(32, 0),
+                                       APInt(32, threads.asArrayRef().front()));
+    rewriter.replaceOpWithNewOp<NVVM::ThreadIdXOp>(op, rewriter.getI32Type(),
+                                                   range);
     return success();
   }
 };
 
 struct BlockIdPattern : LoweringPattern<tile_gpu::BlockIdOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::BlockIdOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::BlockIdOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     LLVM::ConstantRangeAttr none;
     if (op.getAxis() == 0)
-      rewriter.replaceOpWithNewOp<NVVM::BlockIdXOp>(op, rewriter.getI32Type(), none);
+      rewriter.replaceOpWithNewOp<NVVM::BlockIdXOp>(op, rewriter.getI32Type(),
+                                                    none);
     else if (op.getAxis() == 1)
-      rewriter.replaceOpWithNewOp<NVVM::BlockIdYOp>(op, rewriter.getI32Type(), none);
+      rewriter.replaceOpWithNewOp<NVVM::BlockIdYOp>(op, rewriter.getI32Type(),
+                                                    none);
     else
-      rewriter.replaceOpWithNewOp<NVVM::BlockIdZOp>(op, rewriter.getI32Type(), none);
+      rewriter.replaceOpWithNewOp<NVVM::BlockIdZOp>(op, rewriter.getI32Type(),
+                                                    none);
     return success();
   }
 };
 
 struct BarrierPattern : LoweringPattern<tile_gpu::BarrierOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::BarrierOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::BarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value id = constant32(rewriter, loc, op.getId().value_or(0));
     auto call = [&](StringRef name, ValueRange operands) {
-      LLVM::CallIntrinsicOp::create(rewriter, loc, rewriter.getStringAttr(name), operands);
+      LLVM::CallIntrinsicOp::create(rewriter, loc, rewriter.getStringAttr(name),
+                                    operands);
     };
     if (op.getCount())
       call("llvm.nvvm.barrier.cta.sync.aligned.count",
@@ -62,17 +72,20 @@ struct BarrierPattern : LoweringPattern<tile_gpu::BarrierOp> {
 
 struct WarpBarrierPattern : LoweringPattern<tile_gpu::WarpBarrierOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::WarpBarrierOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, constant32(rewriter, op.getLoc(), -1));
+  LogicalResult
+  matchAndRewrite(tile_gpu::WarpBarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(
+        op, constant32(rewriter, op.getLoc(), -1));
     return success();
   }
 };
 
 struct CommitPattern : LoweringPattern<tile_gpu::AsyncCommitOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::AsyncCommitOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::AsyncCommitOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncCommitGroupOp>(op);
     return success();
   }
@@ -80,8 +93,9 @@ struct CommitPattern : LoweringPattern<tile_gpu::AsyncCommitOp> {
 
 struct WaitPattern : LoweringPattern<tile_gpu::AsyncWaitOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::AsyncWaitOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::AsyncWaitOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(op, op.getPending());
     return success();
   }
@@ -89,30 +103,37 @@ struct WaitPattern : LoweringPattern<tile_gpu::AsyncWaitOp> {
 
 struct ShufflePattern : LoweringPattern<tile_gpu::ShuffleOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::ShuffleOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::ShuffleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value value = adaptor.getValue();
     Type type = value.getType();
     unsigned bits = type.getIntOrFloatBitWidth();
     Type i32 = rewriter.getI32Type();
     auto shuffle = [&](Value word) -> Value {
-      auto kind = op.getKind() == tile_gpu::ShuffleKind::Xor ? NVVM::ShflKind::bfly
-                                                             : NVVM::ShflKind::idx;
-      return NVVM::ShflOp::create(rewriter, loc, i32, constant32(rewriter, loc, -1), word,
-                                  adaptor.getLane(), constant32(rewriter, loc, 31), kind,
-                                  UnitAttr());
+      auto kind = op.getKind() == tile_gpu::ShuffleKind::Xor
+                      ? NVVM::ShflKind::bfly
+                      : NVVM::ShflKind::idx;
+      return NVVM::ShflOp::create(
+          rewriter, loc, i32, constant32(rewriter, loc, -1), word,
+          adaptor.getLane(), constant32(rewriter, loc, 31), kind, UnitAttr());
     };
     Type flat = rewriter.getIntegerType(bits);
-    Value word = type == flat ? value : LLVM::BitcastOp::create(rewriter, loc, flat, value).getResult();
+    Value word =
+        type == flat
+            ? value
+            : LLVM::BitcastOp::create(rewriter, loc, flat, value).getResult();
     if (bits == 64) {
       Type pair = VectorType::get({2}, i32);
       Value halves = LLVM::BitcastOp::create(rewriter, loc, pair, word);
       Value result = LLVM::PoisonOp::create(rewriter, loc, pair);
       for (int i = 0; i < 2; ++i) {
         Value index = constant32(rewriter, loc, i);
-        Value half = LLVM::ExtractElementOp::create(rewriter, loc, halves, index);
-        result = LLVM::InsertElementOp::create(rewriter, loc, result, shuffle(half), index);
+        Value half =
+            LLVM::ExtractElementOp::create(rewriter, loc, halves, index);
+        result = LLVM::InsertElementOp::create(rewriter, loc, result,
+                                               shuffle(half), index);
       }
       word = LLVM::BitcastOp::create(rewriter, loc, flat, result);
     } else if (bits == 32) {
@@ -133,7 +154,8 @@ struct ShufflePattern : LoweringPattern<tile_gpu::ShuffleOp> {
 //===----------------------------------------------------------------------===//
 
 /// A pointer to a zero-terminated string constant of the module.
-Value stringPointer(ConversionPatternRewriter &rewriter, Operation *op, StringRef text) {
+Value stringPointer(ConversionPatternRewriter &rewriter, Operation *op,
+                    StringRef text) {
   auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>();
   OpBuilder::InsertionGuard guard(rewriter);
   std::string contents = text.str();
@@ -152,19 +174,21 @@ Value stringPointer(ConversionPatternRewriter &rewriter, Operation *op, StringRe
       name = "tile_string_" + std::to_string(number++);
     while (gpuModule.lookupSymbol(name));
     rewriter.setInsertionPointToStart(gpuModule.getBody());
-    global = LLVM::GlobalOp::create(rewriter, op->getLoc(), type, /*isConstant=*/true,
-                                    LLVM::Linkage::Internal, name,
-                                    rewriter.getStringAttr(contents), /*alignment=*/0,
-                                    /*addrSpace=*/0);
+    global = LLVM::GlobalOp::create(
+        rewriter, op->getLoc(), type, /*isConstant=*/true,
+        LLVM::Linkage::Internal, name, rewriter.getStringAttr(contents),
+        /*alignment=*/0,
+        /*addrSpace=*/0);
   }
   rewriter.setInsertionPoint(op);
-  return LLVM::AddressOfOp::create(rewriter, op->getLoc(),
-                                   LLVM::LLVMPointerType::get(rewriter.getContext()),
-                                   global.getSymName());
+  return LLVM::AddressOfOp::create(
+      rewriter, op->getLoc(), LLVM::LLVMPointerType::get(rewriter.getContext()),
+      global.getSymName());
 }
 
-LLVM::LLVMFuncOp externalFunction(ConversionPatternRewriter &rewriter, Operation *op,
-                                  StringRef name, LLVM::LLVMFunctionType type) {
+LLVM::LLVMFuncOp externalFunction(ConversionPatternRewriter &rewriter,
+                                  Operation *op, StringRef name,
+                                  LLVM::LLVMFunctionType type) {
   auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>();
   if (auto found = gpuModule.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return found;
@@ -176,8 +200,9 @@ LLVM::LLVMFuncOp externalFunction(ConversionPatternRewriter &rewriter, Operation
 /// Predicates have become control flow before.
 struct PrintPattern : LoweringPattern<tile_gpu::PrintOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::PrintOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::PrintOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     MLIRContext *context = rewriter.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context);
@@ -197,9 +222,11 @@ struct PrintPattern : LoweringPattern<tile_gpu::PrintOp> {
       if (isa<FloatType>(type)) {
         Value wide = value;
         if (type.getIntOrFloatBitWidth() == 8)
-          return rewriter.notifyMatchFailure(op, "8-bit floats are printed as f32");
+          return rewriter.notifyMatchFailure(op,
+                                             "8-bit floats are printed as f32");
         if (!type.isF64())
-          wide = LLVM::FPExtOp::create(rewriter, loc, rewriter.getF64Type(), value);
+          wide = LLVM::FPExtOp::create(rewriter, loc, rewriter.getF64Type(),
+                                       value);
         values.push_back(wide);
         format += "%f";
       } else {
@@ -208,8 +235,10 @@ struct PrintPattern : LoweringPattern<tile_gpu::PrintOp> {
         Value wide = value;
         if (bits < 32)
           wide = op.getIsUnsigned() || bits == 1
-                     ? LLVM::ZExtOp::create(rewriter, loc, wideType, value).getResult()
-                     : LLVM::SExtOp::create(rewriter, loc, wideType, value).getResult();
+                     ? LLVM::ZExtOp::create(rewriter, loc, wideType, value)
+                           .getResult()
+                     : LLVM::SExtOp::create(rewriter, loc, wideType, value)
+                           .getResult();
         values.push_back(wide);
         format += bits > 32 ? (op.getIsUnsigned() ? "%llu" : "%lld")
                             : (op.getIsUnsigned() ? "%u" : "%d");
@@ -232,9 +261,11 @@ struct PrintPattern : LoweringPattern<tile_gpu::PrintOp> {
         LLVM::StoreOp::create(rewriter, loc, value, field);
       }
     }
-    auto type = LLVM::LLVMFunctionType::get(rewriter.getI32Type(), {pointer, pointer});
+    auto type =
+        LLVM::LLVMFunctionType::get(rewriter.getI32Type(), {pointer, pointer});
     LLVM::LLVMFuncOp vprintf = externalFunction(rewriter, op, "vprintf", type);
-    LLVM::CallOp::create(rewriter, loc, vprintf, ValueRange{formatPointer, arguments});
+    LLVM::CallOp::create(rewriter, loc, vprintf,
+                         ValueRange{formatPointer, arguments});
     rewriter.eraseOp(op);
     return success();
   }
@@ -243,8 +274,9 @@ struct PrintPattern : LoweringPattern<tile_gpu::PrintOp> {
 /// The condition has become control flow before; a constant false remains.
 struct AssertPattern : LoweringPattern<tile_gpu::AssertOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::AssertOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::AssertOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     MLIRContext *context = rewriter.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context);
@@ -260,15 +292,20 @@ struct AssertPattern : LoweringPattern<tile_gpu::AssertOp> {
     });
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
     Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                            {pointer, pointer, i32, pointer, i64});
-    LLVM::LLVMFuncOp fail = externalFunction(rewriter, op, "__assertfail", type);
-    Value charSize = LLVM::ConstantOp::create(rewriter, loc, i64, rewriter.getI64IntegerAttr(1));
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                    {pointer, pointer, i32, pointer, i64});
+    LLVM::LLVMFuncOp fail =
+        externalFunction(rewriter, op, "__assertfail", type);
+    Value charSize = LLVM::ConstantOp::create(rewriter, loc, i64,
+                                              rewriter.getI64IntegerAttr(1));
     LLVM::CallOp::create(
         rewriter, loc, fail,
-        ValueRange{stringPointer(rewriter, op, op.getMessage()), stringPointer(rewriter, op, file),
-                   constant32(rewriter, loc, line),
-                   stringPointer(rewriter, op, kernel ? kernel.getName() : "kernel"), charSize});
+        ValueRange{
+            stringPointer(rewriter, op, op.getMessage()),
+            stringPointer(rewriter, op, file), constant32(rewriter, loc, line),
+            stringPointer(rewriter, op, kernel ? kernel.getName() : "kernel"),
+            charSize});
     rewriter.eraseOp(op);
     return success();
   }
@@ -276,8 +313,9 @@ struct AssertPattern : LoweringPattern<tile_gpu::AssertOp> {
 
 } // namespace
 
-void tilemlir::to_nvvm::populateCommunicationPatterns(const Lowering &lowering,
-                                                      RewritePatternSet &patterns) {
-  patterns.add<ThreadIdPattern, BlockIdPattern, BarrierPattern, WarpBarrierPattern, CommitPattern,
-               WaitPattern, ShufflePattern, PrintPattern, AssertPattern>(lowering);
+void tilemlir::to_nvvm::populateCommunicationPatterns(
+    const Lowering &lowering, RewritePatternSet &patterns) {
+  patterns.add<ThreadIdPattern, BlockIdPattern, BarrierPattern,
+               WarpBarrierPattern, CommitPattern, WaitPattern, ShufflePattern,
+               PrintPattern, AssertPattern>(lowering);
 }

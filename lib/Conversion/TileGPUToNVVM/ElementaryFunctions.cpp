@@ -9,7 +9,8 @@
 // | exp | reduction by multiples of ln 2 in two parts, ex2.approx | 3 ulp |
 // | rsqrt | rsqrt.approx | 2^-22.9 relative (PTX ISA) |
 // | sqrt, division, fma | correctly rounded instructions | 0.5 ulp |
-// | log, log2, log1p, expm1, tanh, erf, sin, cos, tan, asin, acos, atan, ... | polynomials of
+// | log, log2, log1p, expm1, tanh, erf, sin, cos, tan, asin, acos, atan, ... |
+// polynomials of
 //   MLIR's math transforms | a few ulp; sin and cos on |x| < 10^4 |
 // | pow | exp(y log x) with the sign rules of C | grows with abs(y log x) |
 //
@@ -35,7 +36,8 @@ using namespace tilemlir::to_nvvm;
 namespace {
 
 Value constantF32(OpBuilder &b, Location loc, double value) {
-  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
+  return arith::ConstantOp::create(
+      b, loc, b.getF32FloatAttr(static_cast<float>(value)));
 }
 
 /// A hardware approximation by its intrinsic or instruction.
@@ -57,28 +59,33 @@ Value expOf(OpBuilder &b, Location loc, Value x, bool fast) {
   if (fast)
     return exp2Of(b, loc, arith::MulFOp::create(b, loc, x, log2e));
   const float high = 0.693359375f; // 9 bits: products with j are exact
-  Value j = math::RoundEvenOp::create(b, loc, arith::MulFOp::create(b, loc, x, log2e));
+  Value j = math::RoundEvenOp::create(b, loc,
+                                      arith::MulFOp::create(b, loc, x, log2e));
   j = arith::MinNumFOp::create(b, loc, j, constantF32(b, loc, 127.0));
   j = arith::MaxNumFOp::create(b, loc, j, constantF32(b, loc, -160.0));
   Value f = math::FmaOp::create(b, loc, j, constantF32(b, loc, -high), x);
-  f = math::FmaOp::create(b, loc, j, constantF32(b, loc, -(kLn2 - static_cast<double>(high))), f);
+  f = math::FmaOp::create(
+      b, loc, j, constantF32(b, loc, -(kLn2 - static_cast<double>(high))), f);
   Value fraction = exp2Of(b, loc, arith::MulFOp::create(b, loc, f, log2e));
   return arith::MulFOp::create(b, loc, fraction, exp2Of(b, loc, j));
 }
 
 /// Functions that instructions or LLVM handle for all float types.
 bool isNative(Operation *op) {
-  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::FloorOp, math::TruncOp, math::RoundOp,
-             math::RoundEvenOp, math::CopySignOp, math::FmaOp, math::SqrtOp,
-             math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::IPowIOp>(
-      op);
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::FloorOp,
+             math::TruncOp, math::RoundOp, math::RoundEvenOp, math::CopySignOp,
+             math::FmaOp, math::SqrtOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp, math::IPowIOp>(op);
 }
 
 /// 16-bit and 8-bit floats compute in f32.
 struct Widen : RewritePattern {
-  explicit Widen(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 20, context) {}
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1)
+  explicit Widen(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 20, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        op->getNumResults() != 1)
       return failure();
     auto type = dyn_cast<FloatType>(op->getResult(0).getType());
     bool small = type && type.getWidth() < 32;
@@ -92,13 +99,15 @@ struct Widen : RewritePattern {
       auto operandType = dyn_cast<FloatType>(operand.getType());
       operands.push_back(operandType && operandType.getWidth() < 32
                              ? arith::ExtFOp::create(rewriter, op->getLoc(),
-                                                     rewriter.getF32Type(), operand)
+                                                     rewriter.getF32Type(),
+                                                     operand)
                                    .getResult()
                              : operand);
     }
-    OperationState state(op->getLoc(), op->getName(), operands,
-                         {type ? Type(rewriter.getF32Type()) : op->getResult(0).getType()},
-                         op->getAttrs());
+    OperationState state(
+        op->getLoc(), op->getName(), operands,
+        {type ? Type(rewriter.getF32Type()) : op->getResult(0).getType()},
+        op->getAttrs());
     Value wide = rewriter.create(state)->getResult(0);
     if (type)
       wide = arith::TruncFOp::create(rewriter, op->getLoc(), type, wide);
@@ -111,10 +120,12 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
   using Emit = Value (*)(OpBuilder &, Location, Value, bool fast);
   Expand(MLIRContext *context, Emit emit, bool fast)
       : OpRewritePattern<Op>(context, /*benefit=*/10), emit(emit), fast(fast) {}
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
     if (!op.getType().isF32())
       return failure();
-    rewriter.replaceOp(op, emit(rewriter, op.getLoc(), op->getOperand(0), fast));
+    rewriter.replaceOp(op,
+                       emit(rewriter, op.getLoc(), op->getOperand(0), fast));
     return success();
   }
   Emit emit;
@@ -123,20 +134,27 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
 
 } // namespace
 
-LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root, bool fast) {
-  bool any = root->walk([](Operation *op) {
-                   return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-                                  (!isNative(op) || isa<math::SqrtOp>(op))
-                              ? WalkResult::interrupt()
-                              : WalkResult::advance();
-                 }).wasInterrupted();
+LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root,
+                                                           bool fast) {
+  bool any =
+      root->walk([](Operation *op) {
+            return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                           (!isNative(op) || isa<math::SqrtOp>(op))
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
   if (!any)
     return success();
   MLIRContext *context = root->getContext();
   RewritePatternSet patterns(context);
   patterns.add<Widen>(context);
   patterns.add<Expand<math::Exp2Op>>(
-      context, [](OpBuilder &b, Location loc, Value x, bool) { return exp2Of(b, loc, x); }, fast);
+      context,
+      [](OpBuilder &b, Location loc, Value x, bool) {
+        return exp2Of(b, loc, x);
+      },
+      fast);
   patterns.add<Expand<math::ExpOp>>(context, expOf, fast);
   patterns.add<Expand<math::RsqrtOp>>(
       context,
@@ -161,34 +179,40 @@ LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root, bool
     patterns.add<Expand<math::SinOp>>(
         context,
         [](OpBuilder &b, Location loc, Value x, bool) {
-          return inlineAsm(b, loc, b.getF32Type(), "sin.approx.f32 $0, $1;", "=f,f", x, false);
+          return inlineAsm(b, loc, b.getF32Type(), "sin.approx.f32 $0, $1;",
+                           "=f,f", x, false);
         },
         fast);
     patterns.add<Expand<math::CosOp>>(
         context,
         [](OpBuilder &b, Location loc, Value x, bool) {
-          return inlineAsm(b, loc, b.getF32Type(), "cos.approx.f32 $0, $1;", "=f,f", x, false);
+          return inlineAsm(b, loc, b.getF32Type(), "cos.approx.f32 $0, $1;",
+                           "=f,f", x, false);
         },
         fast);
     patterns.add<Expand<math::TanhOp>>(
         context,
         [](OpBuilder &b, Location loc, Value x, bool) {
-          return inlineAsm(b, loc, b.getF32Type(), "tanh.approx.f32 $0, $1;", "=f,f", x, false);
+          return inlineAsm(b, loc, b.getF32Type(), "tanh.approx.f32 $0, $1;",
+                           "=f,f", x, false);
         },
         fast);
   }
   // log10 x = log2 x * log10 2; tan and the hyperbolic functions by their
   // definitions; pow with the special cases of C.
-  math::populateExpansionPatterns(
-      patterns, {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "powf", "fpowi", "ipowi"});
+  math::populateExpansionPatterns(patterns,
+                                  {"tan", "sinh", "cosh", "asinh", "acosh",
+                                   "atanh", "powf", "fpowi", "ipowi"});
   patterns.add<Expand<math::Log10Op>>(
       context,
       [](OpBuilder &b, Location loc, Value x, bool) -> Value {
         Value log2 = math::Log2Op::create(b, loc, x);
-        return arith::MulFOp::create(b, loc, log2, constantF32(b, loc, std::log10(2.0)));
+        return arith::MulFOp::create(b, loc, log2,
+                                     constantF32(b, loc, std::log10(2.0)));
       },
       fast);
-  populateMathPolynomialApproximationPatterns(patterns, [](StringRef) { return true; });
+  populateMathPolynomialApproximationPatterns(patterns,
+                                              [](StringRef) { return true; });
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   if (failed(applyPatternsGreedily(root, std::move(patterns), config)))
@@ -197,7 +221,8 @@ LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root, bool
   WalkResult left = root->walk([](Operation *op) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isNative(op))
       return WalkResult::advance();
-    op->emitOpError() << "has no implementation for " << op->getResult(0).getType()
+    op->emitOpError() << "has no implementation for "
+                      << op->getResult(0).getType()
                       << " on this target; use f32";
     return WalkResult::interrupt();
   });

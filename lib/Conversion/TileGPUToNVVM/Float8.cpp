@@ -26,7 +26,8 @@ bool isFloat8(Type type) {
 //===----------------------------------------------------------------------===//
 
 StringRef formatName(Type type) {
-  return isa<Float8E4M3FNType>(getElementTypeOrSelf(type)) ? "e4m3x2" : "e5m2x2";
+  return isa<Float8E4M3FNType>(getElementTypeOrSelf(type)) ? "e4m3x2"
+                                                           : "e5m2x2";
 }
 
 Value extractAt(OpBuilder &b, Location loc, Value vector, int64_t i) {
@@ -35,7 +36,8 @@ Value extractAt(OpBuilder &b, Location loc, Value vector, int64_t i) {
 
 /// Applies `convertPair` to two elements at a time of a scalar or vector.
 template <typename ConvertPair>
-Value inPairs(OpBuilder &b, Location loc, Value source, Type resultType, ConvertPair convertPair) {
+Value inPairs(OpBuilder &b, Location loc, Value source, Type resultType,
+              ConvertPair convertPair) {
   auto vector = dyn_cast<VectorType>(resultType);
   if (!vector) {
     auto [first, second] = convertPair(source, source);
@@ -48,37 +50,44 @@ Value inPairs(OpBuilder &b, Location loc, Value source, Type resultType, Convert
     Value x = extractAt(b, loc, source, i);
     Value y = both ? extractAt(b, loc, source, i + 1) : x;
     auto [first, second] = convertPair(x, y);
-    result = LLVM::InsertElementOp::create(b, loc, result, first, constant32(b, loc, i));
+    result = LLVM::InsertElementOp::create(b, loc, result, first,
+                                           constant32(b, loc, i));
     if (both)
-      result = LLVM::InsertElementOp::create(b, loc, result, second, constant32(b, loc, i + 1));
+      result = LLVM::InsertElementOp::create(b, loc, result, second,
+                                             constant32(b, loc, i + 1));
   }
   return result;
 }
 
 struct TruncPattern : LoweringPattern<arith::TruncFOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     if (!isFloat8(op.getType()))
       return failure();
     Location loc = op.getLoc();
     Type f32 = rewriter.getF32Type();
-    std::string name = "llvm.nvvm.ff.to." + formatName(op.getType()).str() + ".rn";
+    std::string name =
+        "llvm.nvvm.ff.to." + formatName(op.getType()).str() + ".rn";
     auto wide = [&](Value value) -> Value {
       if (value.getType().isF64())
         return LLVM::FPTruncOp::create(rewriter, loc, f32, value);
-      return value.getType() == f32 ? value
-                                    : LLVM::FPExtOp::create(rewriter, loc, f32, value).getResult();
+      return value.getType() == f32
+                 ? value
+                 : LLVM::FPExtOp::create(rewriter, loc, f32, value).getResult();
     };
     Type result = getTypeConverter()->convertType(op.getType());
     rewriter.replaceOp(
-        op, inPairs(rewriter, loc, adaptor.getIn(), result, [&](Value x, Value y) {
+        op,
+        inPairs(rewriter, loc, adaptor.getIn(), result, [&](Value x, Value y) {
           // The first operand becomes the upper byte.
-          Value both =
-              callIntrinsic(rewriter, loc, rewriter.getI16Type(), name, {wide(y), wide(x)});
-          Value pair = LLVM::BitcastOp::create(rewriter, loc,
-                                               VectorType::get({2}, rewriter.getI8Type()), both);
-          return std::make_pair(extractAt(rewriter, loc, pair, 0), extractAt(rewriter, loc, pair, 1));
+          Value both = callIntrinsic(rewriter, loc, rewriter.getI16Type(), name,
+                                     {wide(y), wide(x)});
+          Value pair = LLVM::BitcastOp::create(
+              rewriter, loc, VectorType::get({2}, rewriter.getI8Type()), both);
+          return std::make_pair(extractAt(rewriter, loc, pair, 0),
+                                extractAt(rewriter, loc, pair, 1));
         }));
     return success();
   }
@@ -86,32 +95,44 @@ struct TruncPattern : LoweringPattern<arith::TruncFOp> {
 
 struct ExtPattern : LoweringPattern<arith::ExtFOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     if (!isFloat8(op.getIn().getType()))
       return failure();
     Location loc = op.getLoc();
     Type target = getElementTypeOrSelf(op.getType());
     Type f16 = rewriter.getF16Type(), f32 = rewriter.getF32Type();
-    std::string name = "llvm.nvvm." + formatName(op.getIn().getType()).str() + ".to.f16x2.rn";
+    std::string name =
+        "llvm.nvvm." + formatName(op.getIn().getType()).str() + ".to.f16x2.rn";
     auto narrow = [&](Value half) -> Value {
       if (target == f16)
         return half;
-      Value real = LLVM::FPExtOp::create(rewriter, loc, target.isF64() ? target : f32, half);
-      return target.isBF16() ? LLVM::FPTruncOp::create(rewriter, loc, target, real).getResult()
-                             : real;
+      Value real = LLVM::FPExtOp::create(rewriter, loc,
+                                         target.isF64() ? target : f32, half);
+      return target.isBF16()
+                 ? LLVM::FPTruncOp::create(rewriter, loc, target, real)
+                       .getResult()
+                 : real;
     };
     rewriter.replaceOp(
-        op, inPairs(rewriter, loc, adaptor.getIn(), op.getType(), [&](Value x, Value y) {
-          Type pairType = VectorType::get({2}, rewriter.getI8Type());
-          Value pair = LLVM::PoisonOp::create(rewriter, loc, pairType);
-          pair = LLVM::InsertElementOp::create(rewriter, loc, pair, x, constant32(rewriter, loc, 0));
-          pair = LLVM::InsertElementOp::create(rewriter, loc, pair, y, constant32(rewriter, loc, 1));
-          Value both = LLVM::BitcastOp::create(rewriter, loc, rewriter.getI16Type(), pair);
-          Value halves = callIntrinsic(rewriter, loc, VectorType::get({2}, f16), name, both);
-          return std::make_pair(narrow(extractAt(rewriter, loc, halves, 0)),
-                                narrow(extractAt(rewriter, loc, halves, 1)));
-        }));
+        op,
+        inPairs(rewriter, loc, adaptor.getIn(), op.getType(),
+                [&](Value x, Value y) {
+                  Type pairType = VectorType::get({2}, rewriter.getI8Type());
+                  Value pair = LLVM::PoisonOp::create(rewriter, loc, pairType);
+                  pair = LLVM::InsertElementOp::create(
+                      rewriter, loc, pair, x, constant32(rewriter, loc, 0));
+                  pair = LLVM::InsertElementOp::create(
+                      rewriter, loc, pair, y, constant32(rewriter, loc, 1));
+                  Value both = LLVM::BitcastOp::create(
+                      rewriter, loc, rewriter.getI16Type(), pair);
+                  Value halves = callIntrinsic(
+                      rewriter, loc, VectorType::get({2}, f16), name, both);
+                  return std::make_pair(
+                      narrow(extractAt(rewriter, loc, halves, 0)),
+                      narrow(extractAt(rewriter, loc, halves, 1)));
+                }));
     return success();
   }
 };
@@ -132,22 +153,27 @@ Format formatOf(Type type) {
 }
 
 Value i32(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  return arith::ConstantOp::create(
+      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
 Value encode(OpBuilder &b, Location loc, Value x, FloatType type) {
   Format format = formatOf(type);
   int64_t drop = 23 - format.mantissaBits;
   Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
-  Value magnitude = arith::AndIOp::create(b, loc, bits, i32(b, loc, 0x7fffffff));
+  Value magnitude =
+      arith::AndIOp::create(b, loc, bits, i32(b, loc, 0x7fffffff));
   Value sign = arith::AndIOp::create(
-      b, loc, arith::ShRUIOp::create(b, loc, bits, i32(b, loc, 24)), i32(b, loc, 0x80));
+      b, loc, arith::ShRUIOp::create(b, loc, bits, i32(b, loc, 24)),
+      i32(b, loc, 0x80));
   // Normal numbers: round to nearest even in place, then change the bias.
   Value odd = arith::AndIOp::create(
-      b, loc, arith::ShRUIOp::create(b, loc, magnitude, i32(b, loc, drop)), i32(b, loc, 1));
+      b, loc, arith::ShRUIOp::create(b, loc, magnitude, i32(b, loc, drop)),
+      i32(b, loc, 1));
   Value rounded = arith::AddIOp::create(
       b, loc, magnitude,
-      arith::AddIOp::create(b, loc, odd, i32(b, loc, (int64_t(1) << (drop - 1)) - 1)));
+      arith::AddIOp::create(b, loc, odd,
+                            i32(b, loc, (int64_t(1) << (drop - 1)) - 1)));
   Value normal = arith::SubIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, rounded, i32(b, loc, drop)),
       i32(b, loc, (127 - format.bias) << format.mantissaBits));
@@ -160,12 +186,14 @@ Value encode(OpBuilder &b, Location loc, Value x, FloatType type) {
   Value absolute = arith::BitcastOp::create(b, loc, b.getF32Type(), magnitude);
   Value sum = arith::AddFOp::create(b, loc, absolute, anchor);
   Value subnormal = arith::SubIOp::create(
-      b, loc, arith::BitcastOp::create(b, loc, b.getI32Type(), sum), anchorBits);
-  Value isNormal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, magnitude,
-                                         i32(b, loc, (1 - format.bias + 127) << 23));
+      b, loc, arith::BitcastOp::create(b, loc, b.getI32Type(), sum),
+      anchorBits);
+  Value isNormal =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, magnitude,
+                            i32(b, loc, (1 - format.bias + 127) << 23));
   Value code = arith::SelectOp::create(b, loc, isNormal, normal, subnormal);
-  Value isNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, magnitude,
-                                      i32(b, loc, 0x7f800000));
+  Value isNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
+                                      magnitude, i32(b, loc, 0x7f800000));
   code = arith::SelectOp::create(b, loc, isNaN, i32(b, loc, format.nan), code);
   code = arith::OrIOp::create(b, loc, code, sign);
   Value byte = arith::TruncIOp::create(b, loc, b.getI8Type(), code);
@@ -178,21 +206,25 @@ Value decode(OpBuilder &b, Location loc, Value x, FloatType type) {
   Value code = arith::ExtUIOp::create(b, loc, b.getI32Type(), byte);
   Value magnitude = arith::AndIOp::create(b, loc, code, i32(b, loc, 0x7f));
   Value sign = arith::ShLIOp::create(
-      b, loc, arith::AndIOp::create(b, loc, code, i32(b, loc, 0x80)), i32(b, loc, 24));
+      b, loc, arith::AndIOp::create(b, loc, code, i32(b, loc, 0x80)),
+      i32(b, loc, 24));
   // Exponent and mantissa in place; a product corrects the bias, exactly and
   // for subnormal numbers too.
-  Value placed =
-      arith::ShLIOp::create(b, loc, magnitude, i32(b, loc, 23 - format.mantissaBits));
+  Value placed = arith::ShLIOp::create(b, loc, magnitude,
+                                       i32(b, loc, 23 - format.mantissaBits));
   Value scaled = arith::MulFOp::create(
       b, loc, arith::BitcastOp::create(b, loc, b.getF32Type(), placed),
-      arith::BitcastOp::create(b, loc, b.getF32Type(), i32(b, loc, (127 + 127 - format.bias) << 23)));
+      arith::BitcastOp::create(b, loc, b.getF32Type(),
+                               i32(b, loc, (127 + 127 - format.bias) << 23)));
   Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), scaled);
   int64_t firstSpecial = format.hasInfinity ? 0x7c : format.nan;
-  Value special = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, magnitude,
-                                        i32(b, loc, firstSpecial));
-  Value specialBits = format.hasInfinity
-                          ? arith::OrIOp::create(b, loc, placed, i32(b, loc, 0x7f800000)).getResult()
-                          : i32(b, loc, 0x7fc00000);
+  Value special = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                        magnitude, i32(b, loc, firstSpecial));
+  Value specialBits =
+      format.hasInfinity
+          ? arith::OrIOp::create(b, loc, placed, i32(b, loc, 0x7f800000))
+                .getResult()
+          : i32(b, loc, 0x7fc00000);
   bits = arith::SelectOp::create(b, loc, special, specialBits, bits);
   bits = arith::OrIOp::create(b, loc, bits, sign);
   return arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
@@ -200,7 +232,8 @@ Value decode(OpBuilder &b, Location loc, Value x, FloatType type) {
 
 /// Elementwise on vectors.
 template <typename Op, typename Convert>
-LogicalResult rewriteElements(Op op, PatternRewriter &rewriter, Convert convert) {
+LogicalResult rewriteElements(Op op, PatternRewriter &rewriter,
+                              Convert convert) {
   Location loc = op.getLoc();
   auto vector = dyn_cast<VectorType>(op.getType());
   if (!vector) {
@@ -217,7 +250,8 @@ LogicalResult rewriteElements(Op op, PatternRewriter &rewriter, Convert convert)
 
 struct ExpandTrunc : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
     if (!isFloat8(op.getType()))
       return failure();
     auto type = cast<FloatType>(getElementTypeOrSelf(op.getType()));
@@ -234,7 +268,8 @@ struct ExpandTrunc : OpRewritePattern<arith::TruncFOp> {
 
 struct ExpandExt : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
     if (!isFloat8(op.getIn().getType()))
       return failure();
     auto from = cast<FloatType>(getElementTypeOrSelf(op.getIn().getType()));
@@ -258,11 +293,15 @@ void tilemlir::to_nvvm::populateFloat8Patterns(const Lowering &lowering,
 }
 
 LogicalResult tilemlir::to_nvvm::expandFloat8(Operation *root) {
-  bool any = root->walk([](Operation *op) {
-                   bool converts = isa<arith::TruncFOp>(op) && isFloat8(op->getResult(0).getType());
-                   converts |= isa<arith::ExtFOp>(op) && isFloat8(op->getOperand(0).getType());
-                   return converts ? WalkResult::interrupt() : WalkResult::advance();
-                 }).wasInterrupted();
+  bool any =
+      root->walk([](Operation *op) {
+            bool converts = isa<arith::TruncFOp>(op) &&
+                            isFloat8(op->getResult(0).getType());
+            converts |=
+                isa<arith::ExtFOp>(op) && isFloat8(op->getOperand(0).getType());
+            return converts ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   if (!any)
     return success();
   RewritePatternSet patterns(root->getContext());

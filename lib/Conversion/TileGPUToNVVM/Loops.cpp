@@ -23,44 +23,51 @@ namespace {
 LLVM::LoopAnnotationAttr annotation(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto hint = loop->getAttrOfType<tile::LoopHintAttr>("tile.loop_hint");
-  int64_t factor = hint && hint.getKind() == tile::LoopKind::Unroll ? hint.getFactor() : -1;
-  bool shaped = loop
-                    .walk([](Operation *op) {
-                      return isa<tile_gpu::MmaOp, tile_gpu::AsyncCopyOp, tile_gpu::AsyncCommitOp,
-                                 tile_gpu::BarrierOp>(op)
-                                 ? WalkResult::interrupt()
-                                 : WalkResult::advance();
-                    })
-                    .wasInterrupted();
+  int64_t factor =
+      hint && hint.getKind() == tile::LoopKind::Unroll ? hint.getFactor() : -1;
+  bool shaped =
+      loop.walk([](Operation *op) {
+            return isa<tile_gpu::MmaOp, tile_gpu::AsyncCopyOp,
+                       tile_gpu::AsyncCommitOp, tile_gpu::BarrierOp>(op)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
   bool serial = hint && hint.getKind() == tile::LoopKind::Serial;
   if (factor < 0 && !shaped && !serial)
     return {};
   auto flag = [&](bool value) { return BoolAttr::get(context, value); };
   LLVM::LoopUnrollAttr unroll;
   if (factor > 1)
-    unroll = LLVM::LoopUnrollAttr::get(context, flag(false),
-                                       IntegerAttr::get(IntegerType::get(context, 32), factor),
-                                       {}, {}, {}, {}, {});
+    unroll = LLVM::LoopUnrollAttr::get(
+        context, flag(false),
+        IntegerAttr::get(IntegerType::get(context, 32), factor), {}, {}, {}, {},
+        {});
   else if (factor == 0)
-    unroll = LLVM::LoopUnrollAttr::get(context, flag(false), {}, {}, flag(true), {}, {}, {});
-  else
-    unroll = LLVM::LoopUnrollAttr::get(context, flag(true), {}, {}, {}, {}, {}, {});
-  return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {},
+    unroll = LLVM::LoopUnrollAttr::get(context, flag(false), {}, {}, flag(true),
                                        {}, {}, {});
+  else
+    unroll =
+        LLVM::LoopUnrollAttr::get(context, flag(true), {}, {}, {}, {}, {}, {});
+  return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {});
 }
 
 struct ForPattern : OpConversionPattern<scf::ForOp> {
   ForPattern(const Lowering &lowering)
-      : OpConversionPattern(lowering.converter, &lowering.converter.getContext(), kOurBenefit) {}
+      : OpConversionPattern(lowering.converter,
+                            &lowering.converter.getContext(), kOurBenefit) {}
 
-  LogicalResult matchAndRewrite(scf::ForOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(scf::ForOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     LLVM::LoopAnnotationAttr metadata = annotation(op);
     Block *before = rewriter.getInsertionBlock();
     Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
     SmallVector<Type> resultTypes;
-    if (failed(getTypeConverter()->convertTypes(op.getResultTypes(), resultTypes)))
+    if (failed(
+            getTypeConverter()->convertTypes(op.getResultTypes(), resultTypes)))
       return failure();
     SmallVector<Value> results;
     for (Type type : resultTypes)
@@ -72,28 +79,35 @@ struct ForPattern : OpConversionPattern<scf::ForOp> {
     // The body may have become several blocks before; its last one yields.
     TypeConverter::SignatureConversion signature(body->getNumArguments());
     for (auto [i, argument] : llvm::enumerate(body->getArguments()))
-      signature.addInputs(i, getTypeConverter()->convertType(argument.getType()));
-    Block *entry = rewriter.applySignatureConversion(body, signature, getTypeConverter());
+      signature.addInputs(i,
+                          getTypeConverter()->convertType(argument.getType()));
+    Block *entry =
+        rewriter.applySignatureConversion(body, signature, getTypeConverter());
 
     Type type = adaptor.getLowerBound().getType();
     auto predicate = LLVM::ICmpPredicate::slt;
     rewriter.setInsertionPointToEnd(before);
-    Value enters = LLVM::ICmpOp::create(rewriter, loc, predicate, adaptor.getLowerBound(),
-                                        adaptor.getUpperBound());
+    Value enters =
+        LLVM::ICmpOp::create(rewriter, loc, predicate, adaptor.getLowerBound(),
+                             adaptor.getUpperBound());
     SmallVector<Value> first{adaptor.getLowerBound()};
     llvm::append_range(first, adaptor.getInitArgs());
-    LLVM::CondBrOp::create(rewriter, loc, enters, entry, first, after, adaptor.getInitArgs());
+    LLVM::CondBrOp::create(rewriter, loc, enters, entry, first, after,
+                           adaptor.getInitArgs());
 
     rewriter.setInsertionPoint(yield);
     SmallVector<Value> yielded;
     if (failed(rewriter.getRemappedValues(yield.getOperands(), yielded)))
       return failure();
-    Value next = LLVM::AddOp::create(rewriter, loc, type, entry->getArgument(0), adaptor.getStep(),
-                                     LLVM::IntegerOverflowFlags::nsw);
-    Value again = LLVM::ICmpOp::create(rewriter, loc, predicate, next, adaptor.getUpperBound());
+    Value next =
+        LLVM::AddOp::create(rewriter, loc, type, entry->getArgument(0),
+                            adaptor.getStep(), LLVM::IntegerOverflowFlags::nsw);
+    Value again = LLVM::ICmpOp::create(rewriter, loc, predicate, next,
+                                       adaptor.getUpperBound());
     SmallVector<Value> carried{next};
     llvm::append_range(carried, yielded);
-    auto branch = LLVM::CondBrOp::create(rewriter, loc, again, entry, carried, after, yielded);
+    auto branch = LLVM::CondBrOp::create(rewriter, loc, again, entry, carried,
+                                         after, yielded);
     if (metadata)
       branch.setLoopAnnotationAttr(metadata);
     rewriter.eraseOp(yield);

@@ -17,15 +17,19 @@ namespace {
 /// Elements of a vector value.
 SmallVector<Value> elementsOf(OpBuilder &b, Location loc, Value vector) {
   SmallVector<Value> elements;
-  for (int64_t i = 0, e = cast<VectorType>(vector.getType()).getNumElements(); i < e; ++i)
-    elements.push_back(LLVM::ExtractElementOp::create(b, loc, vector, constant32(b, loc, i)));
+  for (int64_t i = 0, e = cast<VectorType>(vector.getType()).getNumElements();
+       i < e; ++i)
+    elements.push_back(
+        LLVM::ExtractElementOp::create(b, loc, vector, constant32(b, loc, i)));
   return elements;
 }
 
-Value vectorOf(OpBuilder &b, Location loc, Type type, ArrayRef<Value> elements) {
+Value vectorOf(OpBuilder &b, Location loc, Type type,
+               ArrayRef<Value> elements) {
   Value vector = LLVM::PoisonOp::create(b, loc, type);
   for (auto [i, element] : llvm::enumerate(elements))
-    vector = LLVM::InsertElementOp::create(b, loc, vector, element, constant32(b, loc, i));
+    vector = LLVM::InsertElementOp::create(b, loc, vector, element,
+                                           constant32(b, loc, i));
   return vector;
 }
 
@@ -39,8 +43,9 @@ NVVM::MMALayout layoutOf(bool transposed) {
 
 struct LdmatrixPattern : LoweringPattern<tile_gpu::LdmatrixOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::LdmatrixOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::LdmatrixOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     MLIRContext *context = rewriter.getContext();
     auto type = cast<VectorType>(op.getResult().getType());
@@ -51,13 +56,15 @@ struct LdmatrixPattern : LoweringPattern<tile_gpu::LdmatrixOp> {
                                    context, SmallVector<Type>(count, i32));
     Value pointer = sharedPointer(rewriter, loc, adaptor.getAddress(),
                                   static_cast<int32_t>(op.getOffset()));
-    Value loaded = NVVM::LdMatrixOp::create(rewriter, loc, result, pointer, count,
-                                            layoutOf(op.getTrans()), matrixShape(context),
-                                            NVVM::LdStMatrixEltType::B16);
+    Value loaded = NVVM::LdMatrixOp::create(
+        rewriter, loc, result, pointer, count, layoutOf(op.getTrans()),
+        matrixShape(context), NVVM::LdStMatrixEltType::B16);
     SmallVector<Value> words;
     for (int64_t i = 0; i < count; ++i)
-      words.push_back(count == 1 ? loaded
-                                 : LLVM::ExtractValueOp::create(rewriter, loc, loaded, i).getResult());
+      words.push_back(
+          count == 1 ? loaded
+                     : LLVM::ExtractValueOp::create(rewriter, loc, loaded, i)
+                           .getResult());
     rewriter.replaceOp(op, vectorOf(rewriter, loc, type, words));
     return success();
   }
@@ -65,24 +72,28 @@ struct LdmatrixPattern : LoweringPattern<tile_gpu::LdmatrixOp> {
 
 struct StmatrixPattern : LoweringPattern<tile_gpu::StmatrixOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::StmatrixOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::StmatrixOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     if (lowering.capability < 90)
-      return op.emitOpError() << "needs sm_90, the target is sm_" << lowering.capability;
+      return op.emitOpError()
+             << "needs sm_90, the target is sm_" << lowering.capability;
     Value pointer = sharedPointer(rewriter, loc, adaptor.getAddress(),
                                   static_cast<int32_t>(op.getOffset()));
     rewriter.replaceOpWithNewOp<NVVM::StMatrixOp>(
-        op, pointer, elementsOf(rewriter, loc, adaptor.getValue()), layoutOf(op.getTrans()),
-        matrixShape(rewriter.getContext()), NVVM::LdStMatrixEltType::B16);
+        op, pointer, elementsOf(rewriter, loc, adaptor.getValue()),
+        layoutOf(op.getTrans()), matrixShape(rewriter.getContext()),
+        NVVM::LdStMatrixEltType::B16);
     return success();
   }
 };
 
 struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::MmaOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::MmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     using Kind = tile_gpu::MatrixType;
     Kind a = op.getAType(), b = op.getBType();
@@ -96,9 +107,11 @@ struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
     Value sum;
     if (a == Kind::F8E4M3 || a == Kind::F8E5M2) {
       if (lowering.capability < 89)
-        return op.emitOpError() << "of 8-bit floats needs sm_89, the target is sm_"
-                                << lowering.capability;
-      std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(k) + ".row.col.f32." +
+        return op.emitOpError()
+               << "of 8-bit floats needs sm_89, the target is sm_"
+               << lowering.capability;
+      std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(k) +
+                         ".row.col.f32." +
                          tile_gpu::stringifyMatrixType(a).str() + "." +
                          tile_gpu::stringifyMatrixType(b).str() + ".f32";
       SmallVector<Value> operands(aWords);
@@ -122,9 +135,11 @@ struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
       if (a == Kind::S8 || a == Kind::U8)
         overflow = NVVM::MMAIntOverflow::wrapped;
       sum = NVVM::MmaOp::create(
-          rewriter, loc, structType, aWords, bWords, c, op.getShape(), std::nullopt, overflow,
+          rewriter, loc, structType, aWords, bWords, c, op.getShape(),
+          std::nullopt, overflow,
           std::array<NVVM::MMATypes, 2>{ptxType(a), ptxType(b)},
-          std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+          std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                         NVVM::MMALayout::col});
     }
     SmallVector<Value> results;
     for (int64_t i = 0; i < 4; ++i)
@@ -136,23 +151,28 @@ struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
 
 struct RoundTF32Pattern : LoweringPattern<tile_gpu::RoundTF32Op> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::RoundTF32Op op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::RoundTF32Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Value bits = callIntrinsic(rewriter, op.getLoc(), rewriter.getI32Type(),
                                "llvm.nvvm.f2tf32.rna", adaptor.getValue());
-    rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(op, rewriter.getF32Type(), bits);
+    rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(op, rewriter.getF32Type(),
+                                                 bits);
     return success();
   }
 };
 
 struct PermuteBytesPattern : LoweringPattern<tile_gpu::PermuteBytesOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::PermuteBytesOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Value selector = constant32(rewriter, op.getLoc(), static_cast<int32_t>(op.getSelector()));
-    rewriter.replaceOp(op, callIntrinsic(rewriter, op.getLoc(), rewriter.getI32Type(),
-                                         "llvm.nvvm.prmt",
-                                         {adaptor.getLow(), adaptor.getHigh(), selector}));
+  LogicalResult
+  matchAndRewrite(tile_gpu::PermuteBytesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value selector = constant32(rewriter, op.getLoc(),
+                                static_cast<int32_t>(op.getSelector()));
+    rewriter.replaceOp(
+        op, callIntrinsic(rewriter, op.getLoc(), rewriter.getI32Type(),
+                          "llvm.nvvm.prmt",
+                          {adaptor.getLow(), adaptor.getHigh(), selector}));
     return success();
   }
 };

@@ -19,7 +19,8 @@ namespace {
 
 /// Type of a scalar in memory: i1 is a byte.
 Type memoryType(Type scalar) {
-  return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8) : scalar;
+  return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8)
+                             : scalar;
 }
 
 int64_t elementCount(Type registers) {
@@ -32,23 +33,26 @@ Type withElement(Type registers, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
-Value globalPointer(OpBuilder &b, Location loc, Value pointer, Type element, Value offset) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element), pointer,
-                             ValueRange{offset});
+Value globalPointer(OpBuilder &b, Location loc, Value pointer, Type element,
+                    Value offset) {
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element),
+                             pointer, ValueRange{offset});
 }
 
 /// Bytes in memory to registers: from i8 to i1 where needed.
 Value fromMemory(OpBuilder &b, Location loc, Value value, Type registers) {
   if (!getElementTypeOrSelf(registers).isInteger(1))
     return value;
-  Value none = LLVM::ConstantOp::create(b, loc, value.getType(), b.getZeroAttr(value.getType()));
+  Value none = LLVM::ConstantOp::create(b, loc, value.getType(),
+                                        b.getZeroAttr(value.getType()));
   return LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, value, none);
 }
 
 Value toMemory(OpBuilder &b, Location loc, Value value) {
   if (!getElementTypeOrSelf(value.getType()).isInteger(1))
     return value;
-  return LLVM::ZExtOp::create(b, loc, withElement(value.getType(), b.getI8Type()), value);
+  return LLVM::ZExtOp::create(
+      b, loc, withElement(value.getType(), b.getI8Type()), value);
 }
 
 /// How inline assembly holds `bytes` bytes: words of a type.
@@ -63,7 +67,8 @@ AsmWords wordsFor(int64_t bytes) {
   AsmWords words;
   if (bytes >= 4) {
     words.count = bytes / 4;
-    words.suffix = words.count > 1 ? ".v" + std::to_string(words.count) + ".b32" : ".b32";
+    words.suffix =
+        words.count > 1 ? ".v" + std::to_string(words.count) + ".b32" : ".b32";
     return words;
   }
   words.bits = 16;
@@ -81,28 +86,35 @@ std::string wordList(int64_t count, int64_t first) {
   return text + "}";
 }
 
-/// `space` is "global" or "shared"; the pointer is passed as `pointerConstraint`.
-Value predicatedLoad(OpBuilder &b, Location loc, Type registers, Value pointer, Value predicate,
-                     StringRef instruction, StringRef pointerConstraint, bool readOnly) {
+/// `space` is "global" or "shared"; the pointer is passed as
+/// `pointerConstraint`.
+Value predicatedLoad(OpBuilder &b, Location loc, Type registers, Value pointer,
+                     Value predicate, StringRef instruction,
+                     StringRef pointerConstraint, bool readOnly) {
   Type element = memoryType(getElementTypeOrSelf(registers));
   int64_t count = elementCount(registers);
-  int64_t bytes = count * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+  int64_t bytes =
+      count * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
   AsmWords words = wordsFor(bytes);
   std::string text, constraints;
   for (int64_t i = 0; i < words.count; ++i) {
-    text += "mov.b" + std::to_string(words.bits) + " $" + std::to_string(i) + ", 0;\n\t";
+    text += "mov.b" + std::to_string(words.bits) + " $" + std::to_string(i) +
+            ", 0;\n\t";
     constraints += std::string(i ? "," : "") + "=&" + words.constraint;
   }
-  text += "@$" + std::to_string(words.count + 1) + " " + instruction.str() + words.suffix + " " +
-          wordList(words.count, 0) + ", [$" + std::to_string(words.count) + "];";
+  text += "@$" + std::to_string(words.count + 1) + " " + instruction.str() +
+          words.suffix + " " + wordList(words.count, 0) + ", [$" +
+          std::to_string(words.count) + "];";
   constraints += "," + pointerConstraint.str() + ",b";
   if (!readOnly)
     constraints += ",~{memory}";
   Type word = b.getIntegerType(words.bits);
   SmallVector<Type> types(words.count, word);
-  Type result = words.count == 1 ? word
-                                 : LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  Value loaded = inlineAsm(b, loc, result, text, constraints, {pointer, predicate}, true);
+  Type result = words.count == 1
+                    ? word
+                    : LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value loaded =
+      inlineAsm(b, loc, result, text, constraints, {pointer, predicate}, true);
   // To the registers' type.
   Type flat = IntegerType::get(b.getContext(), bytes * 8);
   if (words.count > 1) {
@@ -110,7 +122,8 @@ Value predicatedLoad(OpBuilder &b, Location loc, Type registers, Value pointer, 
     Value vector = LLVM::PoisonOp::create(b, loc, vectorType);
     for (int64_t i = 0; i < words.count; ++i)
       vector = LLVM::InsertElementOp::create(
-          b, loc, vector, LLVM::ExtractValueOp::create(b, loc, loaded, i), constant32(b, loc, i));
+          b, loc, vector, LLVM::ExtractValueOp::create(b, loc, loaded, i),
+          constant32(b, loc, i));
     loaded = vector;
   } else if (words.bits != bytes * 8) {
     loaded = LLVM::TruncOp::create(b, loc, flat, loaded);
@@ -121,12 +134,13 @@ Value predicatedLoad(OpBuilder &b, Location loc, Type registers, Value pointer, 
   return fromMemory(b, loc, loaded, registers);
 }
 
-void predicatedStore(OpBuilder &b, Location loc, Value value, Value pointer, Value predicate,
-                     StringRef instruction, StringRef pointerConstraint) {
+void predicatedStore(OpBuilder &b, Location loc, Value value, Value pointer,
+                     Value predicate, StringRef instruction,
+                     StringRef pointerConstraint) {
   value = toMemory(b, loc, value);
   Type element = getElementTypeOrSelf(value.getType());
-  int64_t bytes =
-      elementCount(value.getType()) * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+  int64_t bytes = elementCount(value.getType()) *
+                  std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
   AsmWords words = wordsFor(bytes);
   Type word = b.getIntegerType(words.bits);
   SmallVector<Value> operands{pointer};
@@ -135,7 +149,8 @@ void predicatedStore(OpBuilder &b, Location loc, Value value, Value pointer, Val
     if (value.getType() != vectorType)
       value = LLVM::BitcastOp::create(b, loc, vectorType, value);
     for (int64_t i = 0; i < words.count; ++i)
-      operands.push_back(LLVM::ExtractElementOp::create(b, loc, value, constant32(b, loc, i)));
+      operands.push_back(
+          LLVM::ExtractElementOp::create(b, loc, value, constant32(b, loc, i)));
   } else {
     Type flat = IntegerType::get(b.getContext(), bytes * 8);
     if (value.getType() != flat)
@@ -149,8 +164,9 @@ void predicatedStore(OpBuilder &b, Location loc, Value value, Value pointer, Val
   for (int64_t i = 0; i < words.count; ++i)
     constraints += std::string(",") + words.constraint;
   constraints += ",b,~{memory}";
-  std::string text = "@$" + std::to_string(words.count + 1) + " " + instruction.str() +
-                     words.suffix + " [$0], " + wordList(words.count, 1) + ";";
+  std::string text = "@$" + std::to_string(words.count + 1) + " " +
+                     instruction.str() + words.suffix + " [$0], " +
+                     wordList(words.count, 1) + ";";
   inlineAsm(b, loc, Type(), text, constraints, operands, true);
 }
 
@@ -159,7 +175,8 @@ bool isReadOnly(Value pointer) {
   auto argument = dyn_cast<BlockArgument>(pointer);
   if (!argument)
     return false;
-  auto function = dyn_cast<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
+  auto function =
+      dyn_cast<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
   if (!function || !argument.getOwner()->isEntryBlock())
     return false;
   unsigned index = argument.getArgNumber();
@@ -181,8 +198,9 @@ StringRef hintSuffix(tile_gpu::CacheHint hint) {
 
 struct TensorPattern : LoweringPattern<tile_gpu::TensorOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::TensorOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::TensorOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getPointer());
     return success();
   }
@@ -190,28 +208,32 @@ struct TensorPattern : LoweringPattern<tile_gpu::TensorOp> {
 
 struct GlobalLoadPattern : LoweringPattern<tile_gpu::GlobalLoadOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::GlobalLoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::GlobalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type registers = getTypeConverter()->convertType(op.getResult().getType());
     Type element = getElementTypeOrSelf(registers);
-    Value pointer = globalPointer(rewriter, loc, adaptor.getTensor(), element, adaptor.getOffset());
+    Value pointer = globalPointer(rewriter, loc, adaptor.getTensor(), element,
+                                  adaptor.getOffset());
     bool readOnly = isReadOnly(adaptor.getTensor());
     if (adaptor.getPredicate() || op.getCache() != tile_gpu::CacheHint::None) {
       Value predicate = adaptor.getPredicate();
       if (!predicate)
-        predicate = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI1Type(),
-                                             rewriter.getBoolAttr(true));
+        predicate = LLVM::ConstantOp::create(
+            rewriter, loc, rewriter.getI1Type(), rewriter.getBoolAttr(true));
       std::string instruction = "ld.global";
       if (readOnly)
         instruction += ".nc";
       instruction += hintSuffix(op.getCache());
-      rewriter.replaceOp(op, predicatedLoad(rewriter, loc, registers, pointer, predicate,
-                                            instruction, "l", readOnly));
+      rewriter.replaceOp(op,
+                         predicatedLoad(rewriter, loc, registers, pointer,
+                                        predicate, instruction, "l", readOnly));
       return success();
     }
-    auto load = LLVM::LoadOp::create(rewriter, loc, withElement(registers, memoryType(element)),
-                                     pointer, op.getAlignment().value_or(0));
+    auto load = LLVM::LoadOp::create(
+        rewriter, loc, withElement(registers, memoryType(element)), pointer,
+        op.getAlignment().value_or(0));
     load.setInvariant(readOnly);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, load, registers));
     return success();
@@ -220,44 +242,50 @@ struct GlobalLoadPattern : LoweringPattern<tile_gpu::GlobalLoadOp> {
 
 struct GlobalStorePattern : LoweringPattern<tile_gpu::GlobalStoreOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::GlobalStoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::GlobalStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value value = adaptor.getValue();
     Value pointer = globalPointer(rewriter, loc, adaptor.getTensor(),
-                                  getElementTypeOrSelf(value.getType()), adaptor.getOffset());
+                                  getElementTypeOrSelf(value.getType()),
+                                  adaptor.getOffset());
     if (adaptor.getPredicate() || op.getCache() != tile_gpu::CacheHint::None) {
       Value predicate = adaptor.getPredicate();
       if (!predicate)
-        predicate = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI1Type(),
-                                             rewriter.getBoolAttr(true));
+        predicate = LLVM::ConstantOp::create(
+            rewriter, loc, rewriter.getI1Type(), rewriter.getBoolAttr(true));
       predicatedStore(rewriter, loc, value, pointer, predicate,
                       ("st.global" + hintSuffix(op.getCache())).str(), "l");
       rewriter.eraseOp(op);
       return success();
     }
-    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, toMemory(rewriter, loc, value), pointer,
-                                               op.getAlignment().value_or(0));
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(
+        op, toMemory(rewriter, loc, value), pointer,
+        op.getAlignment().value_or(0));
     return success();
   }
 };
 
 struct SharedLoadPattern : LoweringPattern<tile_gpu::SharedLoadOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::SharedLoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::SharedLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type registers = getTypeConverter()->convertType(op.getResult().getType());
-    Value pointer =
-        sharedPointer(rewriter, loc, adaptor.getAddress(), static_cast<int32_t>(op.getOffset()));
+    Value pointer = sharedPointer(rewriter, loc, adaptor.getAddress(),
+                                  static_cast<int32_t>(op.getOffset()));
     if (adaptor.getPredicate()) {
       rewriter.replaceOp(op, predicatedLoad(rewriter, loc, registers, pointer,
-                                            adaptor.getPredicate(), "ld.shared", "r", false));
+                                            adaptor.getPredicate(), "ld.shared",
+                                            "r", false));
       return success();
     }
     Type element = memoryType(getElementTypeOrSelf(registers));
-    auto load = LLVM::LoadOp::create(rewriter, loc, withElement(registers, element), pointer,
-                                     op.getAlignment().value_or(0));
+    auto load =
+        LLVM::LoadOp::create(rewriter, loc, withElement(registers, element),
+                             pointer, op.getAlignment().value_or(0));
     rewriter.replaceOp(op, fromMemory(rewriter, loc, load, registers));
     return success();
   }
@@ -265,43 +293,48 @@ struct SharedLoadPattern : LoweringPattern<tile_gpu::SharedLoadOp> {
 
 struct SharedStorePattern : LoweringPattern<tile_gpu::SharedStoreOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::SharedStoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::SharedStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value pointer =
-        sharedPointer(rewriter, loc, adaptor.getAddress(), static_cast<int32_t>(op.getOffset()));
+    Value pointer = sharedPointer(rewriter, loc, adaptor.getAddress(),
+                                  static_cast<int32_t>(op.getOffset()));
     if (adaptor.getPredicate()) {
-      predicatedStore(rewriter, loc, adaptor.getValue(), pointer, adaptor.getPredicate(),
-                      "st.shared", "r");
+      predicatedStore(rewriter, loc, adaptor.getValue(), pointer,
+                      adaptor.getPredicate(), "st.shared", "r");
       rewriter.eraseOp(op);
       return success();
     }
-    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, toMemory(rewriter, loc, adaptor.getValue()),
-                                               pointer, op.getAlignment().value_or(0));
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(
+        op, toMemory(rewriter, loc, adaptor.getValue()), pointer,
+        op.getAlignment().value_or(0));
     return success();
   }
 };
 
 struct AsyncCopyPattern : LoweringPattern<tile_gpu::AsyncCopyOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::AsyncCopyOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::AsyncCopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Type element = getTypeConverter()->convertType(
-        tile::getScalarType(cast<MemRefType>(op.getTensor().getType()).getElementType()));
-    Value source =
-        globalPointer(rewriter, loc, adaptor.getTensor(), element, adaptor.getSourceOffset());
-    Value dest =
-        sharedPointer(rewriter, loc, adaptor.getAddress(), static_cast<int32_t>(op.getOffset()));
+    Type element = getTypeConverter()->convertType(tile::getScalarType(
+        cast<MemRefType>(op.getTensor().getType()).getElementType()));
+    Value source = globalPointer(rewriter, loc, adaptor.getTensor(), element,
+                                 adaptor.getSourceOffset());
+    Value dest = sharedPointer(rewriter, loc, adaptor.getAddress(),
+                               static_cast<int32_t>(op.getOffset()));
     if (!adaptor.getPredicate()) {
       rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(
           op, dest, source, op.getBytes(),
-          op.getBypassL1() ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA,
+          op.getBypassL1() ? NVVM::LoadCacheModifierKind::CG
+                           : NVVM::LoadCacheModifierKind::CA,
           adaptor.getValid());
       return success();
     }
     std::string bytes = std::to_string(op.getBytes());
-    std::string text = std::string("cp.async.") + (op.getBypassL1() ? "cg" : "ca") +
+    std::string text = std::string("cp.async.") +
+                       (op.getBypassL1() ? "cg" : "ca") +
                        ".shared.global [$0], [$1], " + bytes;
     SmallVector<Value> operands{dest, source};
     std::string constraints = "r,l";
@@ -312,23 +345,27 @@ struct AsyncCopyPattern : LoweringPattern<tile_gpu::AsyncCopyOp> {
     }
     text = "@$" + std::to_string(operands.size()) + " " + text + ";";
     operands.push_back(adaptor.getPredicate());
-    inlineAsm(rewriter, loc, Type(), text, constraints + ",b,~{memory}", operands, true);
+    inlineAsm(rewriter, loc, Type(), text, constraints + ",b,~{memory}",
+              operands, true);
     rewriter.eraseOp(op);
     return success();
   }
 };
 
-LLVM::AtomicBinOp atomicOperation(tile::AtomicKind kind, Type type, bool isUnsigned) {
+LLVM::AtomicBinOp atomicOperation(tile::AtomicKind kind, Type type,
+                                  bool isUnsigned) {
   bool real = isa<FloatType>(type);
   switch (kind) {
   case tile::AtomicKind::Add:
     return real ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
   case tile::AtomicKind::Max:
-    return real ? LLVM::AtomicBinOp::fmax
-                : isUnsigned ? LLVM::AtomicBinOp::umax : LLVM::AtomicBinOp::max;
+    return real         ? LLVM::AtomicBinOp::fmax
+           : isUnsigned ? LLVM::AtomicBinOp::umax
+                        : LLVM::AtomicBinOp::max;
   case tile::AtomicKind::Min:
-    return real ? LLVM::AtomicBinOp::fmin
-                : isUnsigned ? LLVM::AtomicBinOp::umin : LLVM::AtomicBinOp::min;
+    return real         ? LLVM::AtomicBinOp::fmin
+           : isUnsigned ? LLVM::AtomicBinOp::umin
+                        : LLVM::AtomicBinOp::min;
   case tile::AtomicKind::And:
     return LLVM::AtomicBinOp::_and;
   case tile::AtomicKind::Or:
@@ -360,7 +397,8 @@ template <typename Op>
 LogicalResult rewriteAtomic(Op op, Value pointer, Value value, StringRef scope,
                             ConversionPatternRewriter &rewriter) {
   auto atomic = LLVM::AtomicRMWOp::create(
-      rewriter, op.getLoc(), atomicOperation(op.getKind(), value.getType(), op.getIsUnsigned()),
+      rewriter, op.getLoc(),
+      atomicOperation(op.getKind(), value.getType(), op.getIsUnsigned()),
       pointer, value, atomicOrdering(op.getMemoryOrder()), scope);
   if (op.getResult())
     rewriter.replaceOp(op, atomic.getRes());
@@ -371,18 +409,21 @@ LogicalResult rewriteAtomic(Op op, Value pointer, Value value, StringRef scope,
 
 struct GlobalAtomicPattern : LoweringPattern<tile_gpu::GlobalAtomicOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::GlobalAtomicOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Value pointer = globalPointer(rewriter, op.getLoc(), adaptor.getTensor(),
-                                  adaptor.getValue().getType(), adaptor.getOffset());
+  LogicalResult
+  matchAndRewrite(tile_gpu::GlobalAtomicOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value pointer =
+        globalPointer(rewriter, op.getLoc(), adaptor.getTensor(),
+                      adaptor.getValue().getType(), adaptor.getOffset());
     return rewriteAtomic(op, pointer, adaptor.getValue(), "device", rewriter);
   }
 };
 
 struct SharedAtomicPattern : LoweringPattern<tile_gpu::SharedAtomicOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(tile_gpu::SharedAtomicOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(tile_gpu::SharedAtomicOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Value pointer = sharedPointer(rewriter, op.getLoc(), adaptor.getAddress(),
                                   static_cast<int32_t>(op.getOffset()));
     return rewriteAtomic(op, pointer, adaptor.getValue(), "block", rewriter);
@@ -395,13 +436,17 @@ struct SharedAtomicPattern : LoweringPattern<tile_gpu::SharedAtomicOp> {
 
 struct AllocaPattern : LoweringPattern<memref::AllocaOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(memref::AllocaOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(memref::AllocaOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     MemRefType type = op.getType();
     if (!type.hasStaticShape() || type.getRank() != 1)
-      return rewriter.notifyMatchFailure(op, "local buffers have one static dimension");
-    Type element = memoryType(getTypeConverter()->convertType(type.getElementType()));
-    Value count = constant32(rewriter, op.getLoc(), std::max<int64_t>(1, type.getNumElements()));
+      return rewriter.notifyMatchFailure(
+          op, "local buffers have one static dimension");
+    Type element =
+        memoryType(getTypeConverter()->convertType(type.getElementType()));
+    Value count = constant32(rewriter, op.getLoc(),
+                             std::max<int64_t>(1, type.getNumElements()));
     rewriter.replaceOpWithNewOp<LLVM::AllocaOp>(
         op, LLVM::LLVMPointerType::get(rewriter.getContext()), element, count);
     return success();
@@ -409,29 +454,34 @@ struct AllocaPattern : LoweringPattern<memref::AllocaOp> {
 };
 
 template <typename Op, typename Adaptor>
-Value localPointer(Op op, Adaptor adaptor, Type element, ConversionPatternRewriter &rewriter) {
+Value localPointer(Op op, Adaptor adaptor, Type element,
+                   ConversionPatternRewriter &rewriter) {
   Value base = adaptor.getMemref();
-  return LLVM::GEPOp::create(rewriter, op.getLoc(), base.getType(), element, base,
-                             adaptor.getIndices());
+  return LLVM::GEPOp::create(rewriter, op.getLoc(), base.getType(), element,
+                             base, adaptor.getIndices());
 }
 
 struct LocalLoadPattern : LoweringPattern<memref::LoadOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Type registers = getTypeConverter()->convertType(op.getType());
     Type element = memoryType(registers);
     Value pointer = localPointer(op, adaptor, element, rewriter);
-    Value loaded = LLVM::LoadOp::create(rewriter, op.getLoc(), element, pointer);
-    rewriter.replaceOp(op, fromMemory(rewriter, op.getLoc(), loaded, registers));
+    Value loaded =
+        LLVM::LoadOp::create(rewriter, op.getLoc(), element, pointer);
+    rewriter.replaceOp(op,
+                       fromMemory(rewriter, op.getLoc(), loaded, registers));
     return success();
   }
 };
 
 struct LocalStorePattern : LoweringPattern<memref::StoreOp> {
   using LoweringPattern::LoweringPattern;
-  LogicalResult matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  LogicalResult
+  matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Value value = toMemory(rewriter, op.getLoc(), adaptor.getValue());
     Value pointer = localPointer(op, adaptor, value.getType(), rewriter);
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, value, pointer);
@@ -443,7 +493,8 @@ struct LocalStorePattern : LoweringPattern<memref::StoreOp> {
 
 void tilemlir::to_nvvm::populateMemoryPatterns(const Lowering &lowering,
                                                RewritePatternSet &patterns) {
-  patterns.add<TensorPattern, GlobalLoadPattern, GlobalStorePattern, SharedLoadPattern,
-               SharedStorePattern, AsyncCopyPattern, GlobalAtomicPattern, SharedAtomicPattern,
-               AllocaPattern, LocalLoadPattern, LocalStorePattern>(lowering);
+  patterns.add<TensorPattern, GlobalLoadPattern, GlobalStorePattern,
+               SharedLoadPattern, SharedStorePattern, AsyncCopyPattern,
+               GlobalAtomicPattern, SharedAtomicPattern, AllocaPattern,
+               LocalLoadPattern, LocalStorePattern>(lowering);
 }

@@ -39,7 +39,8 @@ private:
   Type parameterType(unsigned index);
   void setAttributes(LLVM::LLVMFuncOp function);
   Value extentValue(const tile::TensorExtent &extent, Type type);
-  Value strideValue(const tile::TensorBinding &binding, unsigned axis, Type type);
+  Value strideValue(const tile::TensorBinding &binding, unsigned axis,
+                    Type type);
   void replaceTensorQueries(Value tensor, const tile::TensorBinding &binding);
 
   tile::KernelOp kernel;
@@ -67,7 +68,8 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   MLIRContext *context = b.getContext();
   function->setAttr("nvvm.kernel", b.getUnitAttr());
   function->setAttr("nvvm.reqntid",
-                    b.getDenseI32ArrayAttr({static_cast<int32_t>(kernel.getThreads()), 1, 1}));
+                    b.getDenseI32ArrayAttr(
+                        {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
   if (std::optional<uint64_t> blocks = kernel.getMinBlocksPerSm())
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(*blocks));
 
@@ -76,17 +78,18 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   int64_t promised = options.getInteger("alignment", 16);
   for (auto &[tensor, binding] : signature.tensors) {
     auto type = cast<MemRefType>(tensor.getType());
-    int64_t alignment =
-        std::max<int64_t>(promised, tile::getElementBits(type.getElementType()) / 8);
+    int64_t alignment = std::max<int64_t>(
+        promised, tile::getElementBits(type.getElementType()) / 8);
     tile::Access access = tile::Access::ReadWrite;
     if (auto argument = dyn_cast<BlockArgument>(tensor)) {
       access = tile::getAccess(argument);
       auto host = kernel->getParentOfType<func::FuncOp>();
-      auto declared = host.getArgAttrOfType<tile::ArgumentAttr>(argument.getArgNumber(),
-                                                                "tile.argument");
+      auto declared = host.getArgAttrOfType<tile::ArgumentAttr>(
+          argument.getArgNumber(), "tile.argument");
       if (declared && declared.getAlignment() > 0 && promised > 0)
-        alignment = std::max<int64_t>(tile::getElementBits(type.getElementType()) / 8,
-                                      std::min(promised, declared.getAlignment()));
+        alignment =
+            std::max<int64_t>(tile::getElementBits(type.getElementType()) / 8,
+                              std::min(promised, declared.getAlignment()));
     } else if (promised > 0) {
       alignment = 256;
     }
@@ -94,40 +97,49 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
     function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(alignment));
     if (noalias)
-      function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(context));
+      function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
+                          UnitAttr::get(context));
     if (access == tile::Access::Read)
-      function.setArgAttr(index, LLVM::LLVMDialect::getReadonlyAttrName(), UnitAttr::get(context));
+      function.setArgAttr(index, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          UnitAttr::get(context));
   }
 }
 
 Value Outliner::extentValue(const tile::TensorExtent &extent, Type type) {
   Location loc = kernel.getLoc();
   if (!extent.parameter)
-    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, extent.constant));
+    return arith::ConstantOp::create(b, loc,
+                                     b.getIntegerAttr(type, extent.constant));
   Value parameter = entry->getArgument(*extent.parameter);
   if (type.isIndex())
     return arith::IndexCastOp::create(b, loc, type, parameter);
-  return type.isInteger(32) ? arith::TruncIOp::create(b, loc, type, parameter).getResult()
-                            : parameter;
+  return type.isInteger(32)
+             ? arith::TruncIOp::create(b, loc, type, parameter).getResult()
+             : parameter;
 }
 
-Value Outliner::strideValue(const tile::TensorBinding &binding, unsigned axis, Type type) {
+Value Outliner::strideValue(const tile::TensorBinding &binding, unsigned axis,
+                            Type type) {
   if (!binding.strides.empty())
     return extentValue(binding.strides[axis], type);
   // Contiguous: the product of the inner sizes.
   Location loc = kernel.getLoc();
   Value product;
-  for (const tile::TensorExtent &size : llvm::drop_begin(binding.sizes, axis + 1)) {
+  for (const tile::TensorExtent &size :
+       llvm::drop_begin(binding.sizes, axis + 1)) {
     Value factor = extentValue(size, type);
-    product = product ? b.createOrFold<arith::MulIOp>(loc, product, factor,
-                                                      arith::IntegerOverflowFlags::nsw)
-                      : factor;
+    product = product
+                  ? b.createOrFold<arith::MulIOp>(
+                        loc, product, factor, arith::IntegerOverflowFlags::nsw)
+                  : factor;
   }
   return product ? product
-                 : arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 1)).getResult();
+                 : arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 1))
+                       .getResult();
 }
 
-void Outliner::replaceTensorQueries(Value tensor, const tile::TensorBinding &binding) {
+void Outliner::replaceTensorQueries(Value tensor,
+                                    const tile::TensorBinding &binding) {
   for (Operation *user : llvm::make_early_inc_range(tensor.getUsers())) {
     Value value;
     if (auto query = dyn_cast<tile_gpu::ExtentOp>(user)) {
@@ -153,7 +165,8 @@ LogicalResult Outliner::run() {
     types.push_back(parameterType(i));
   auto functionType =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
-  auto function = LLVM::LLVMFuncOp::create(b, loc, tile::getEntryName(kernel), functionType);
+  auto function = LLVM::LLVMFuncOp::create(b, loc, tile::getEntryName(kernel),
+                                           functionType);
   setAttributes(function);
   entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
@@ -167,25 +180,28 @@ LogicalResult Outliner::run() {
   };
   SmallVector<std::pair<Value, const tile::TensorBinding *>> tensors;
   for (auto &[tensor, binding] : signature.tensors) {
-    Value local = tile_gpu::TensorOp::create(b, loc, tensor.getType(),
-                                             entry->getArgument(binding.pointer));
+    Value local = tile_gpu::TensorOp::create(
+        b, loc, tensor.getType(), entry->getArgument(binding.pointer));
     replaceInside(tensor, local);
     tensors.push_back({local, &binding});
   }
   for (auto &[value, position] : signature.scalars) {
     Value parameter = entry->getArgument(position);
     if (value.getType().isIndex())
-      parameter = arith::IndexCastOp::create(b, loc, value.getType(), parameter);
+      parameter =
+          arith::IndexCastOp::create(b, loc, value.getType(), parameter);
     replaceInside(value, parameter);
   }
   for (Value value : captured) {
     Operation *def = value.getDefiningOp();
     if (def && def->hasTrait<OpTrait::ConstantLike>())
-      replaceInside(value, b.clone(*def)->getResult(cast<OpResult>(value).getResultNumber()));
+      replaceInside(value, b.clone(*def)->getResult(
+                               cast<OpResult>(value).getResultNumber()));
   }
   for (BlockArgument index : kernel.getBodyBlock()->getArguments())
-    index.replaceAllUsesWith(
-        tile_gpu::BlockIdOp::create(b, loc, b.getI32Type(), index.getArgNumber()).getResult());
+    index.replaceAllUsesWith(tile_gpu::BlockIdOp::create(b, loc, b.getI32Type(),
+                                                         index.getArgNumber())
+                                 .getResult());
   SmallVector<Operation *> assumptions;
   kernel.walk([&](tile::AssumeOp assume) { assumptions.push_back(assume); });
   for (Operation *assume : assumptions)
@@ -194,14 +210,16 @@ LogicalResult Outliner::run() {
   for (auto &[tensor, binding] : tensors)
     replaceTensorQueries(tensor, *binding);
   // replaceTensorQueries emitted behind what is in the entry block so far.
-  entry->getOperations().splice(entry->end(), kernel.getBodyBlock()->getOperations());
+  entry->getOperations().splice(entry->end(),
+                                kernel.getBodyBlock()->getOperations());
   b.setInsertionPointToEnd(entry);
   LLVM::ReturnOp::create(b, loc, ValueRange());
   WalkResult left = function.walk([](Operation *op) {
     Dialect *dialect = op->getDialect();
     if (!dialect || dialect->getNamespace() != "tile")
       return WalkResult::advance();
-    op->emitOpError("cannot be outlined; run tile-to-tile-gpu and tile-gpu-promote-fragments");
+    op->emitOpError("cannot be outlined; run tile-to-tile-gpu and "
+                    "tile-gpu-promote-fragments");
     return WalkResult::interrupt();
   });
   return failure(left.wasInterrupted());
@@ -229,7 +247,8 @@ struct OutlineKernels : tilemlir::impl::TileOutlineKernelsBase<OutlineKernels> {
     SmallVector<tile::KernelOp> kernels(host.getOps<tile::KernelOp>());
     SmallVector<tile::KernelSignature> signatures;
     for (tile::KernelOp kernel : kernels) {
-      FailureOr<tile::KernelSignature> signature = tile::KernelSignature::compute(kernel);
+      FailureOr<tile::KernelSignature> signature =
+          tile::KernelSignature::compute(kernel);
       if (failed(signature))
         return signalPassFailure();
       signatures.push_back(*signature);

@@ -4,32 +4,39 @@
 using namespace tilemlir::to_nvvm;
 
 Value tilemlir::to_nvvm::constant32(OpBuilder &b, Location loc, int64_t value) {
-  return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(value));
+  return LLVM::ConstantOp::create(b, loc, b.getI32Type(),
+                                  b.getI32IntegerAttr(value));
 }
 
-Value tilemlir::to_nvvm::sharedPointer(OpBuilder &b, Location loc, Value address, int64_t offset) {
+Value tilemlir::to_nvvm::sharedPointer(OpBuilder &b, Location loc,
+                                       Value address, int64_t offset) {
   auto type = LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace);
   Value arena = LLVM::AddressOfOp::create(b, loc, type, kArenaName);
-  Value pointer = LLVM::GEPOp::create(b, loc, type, b.getI8Type(), arena, ValueRange{address});
+  Value pointer = LLVM::GEPOp::create(b, loc, type, b.getI8Type(), arena,
+                                      ValueRange{address});
   if (offset == 0)
     return pointer;
-  return LLVM::GEPOp::create(b, loc, type, b.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  return LLVM::GEPOp::create(
+      b, loc, type, b.getI8Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
-Value tilemlir::to_nvvm::callIntrinsic(OpBuilder &b, Location loc, Type result, StringRef name,
-                                       ValueRange operands) {
-  auto call = LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands);
+Value tilemlir::to_nvvm::callIntrinsic(OpBuilder &b, Location loc, Type result,
+                                       StringRef name, ValueRange operands) {
+  auto call = LLVM::CallIntrinsicOp::create(b, loc, result,
+                                            b.getStringAttr(name), operands);
   return call.getResult(0);
 }
 
-Value tilemlir::to_nvvm::inlineAsm(OpBuilder &b, Location loc, Type result, StringRef text,
-                                   StringRef constraints, ValueRange operands,
-                                   bool volatileMemory) {
+Value tilemlir::to_nvvm::inlineAsm(OpBuilder &b, Location loc, Type result,
+                                   StringRef text, StringRef constraints,
+                                   ValueRange operands, bool volatileMemory) {
   auto op = LLVM::InlineAsmOp::create(
-      b, loc, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
+      b, loc, result ? TypeRange(result) : TypeRange(), operands, text,
+      constraints,
       /*has_side_effects=*/volatileMemory, /*is_align_stack=*/false,
       LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
   return result ? op.getResult(0) : Value();
 }

@@ -33,8 +33,10 @@ constexpr unsigned kOurBenefit = 10;
 
 /// Base of our patterns.
 template <typename Op> struct LoweringPattern : ConvertOpToLLVMPattern<Op> {
-  explicit LoweringPattern(const Lowering &lowering, unsigned benefit = kOurBenefit)
-      : ConvertOpToLLVMPattern<Op>(lowering.converter, benefit), lowering(lowering) {}
+  explicit LoweringPattern(const Lowering &lowering,
+                           unsigned benefit = kOurBenefit)
+      : ConvertOpToLLVMPattern<Op>(lowering.converter, benefit),
+        lowering(lowering) {}
   Lowering lowering;
 };
 
@@ -44,23 +46,31 @@ Value constant32(OpBuilder &b, Location loc, int64_t value);
 Value sharedPointer(OpBuilder &b, Location loc, Value address, int64_t offset);
 
 /// Memory, indices, communication, diagnostics.
-void populateMemoryPatterns(const Lowering &lowering, RewritePatternSet &patterns);
-void populateCommunicationPatterns(const Lowering &lowering, RewritePatternSet &patterns);
+void populateMemoryPatterns(const Lowering &lowering,
+                            RewritePatternSet &patterns);
+void populateCommunicationPatterns(const Lowering &lowering,
+                                   RewritePatternSet &patterns);
 /// ldmatrix, stmatrix, and mma as far as NVVM or an intrinsic is right.
-void populateMatrixPatterns(const Lowering &lowering, RewritePatternSet &patterns);
+void populateMatrixPatterns(const Lowering &lowering,
+                            RewritePatternSet &patterns);
 /// mma of f16 and tf32 through nvgpu.mma.sync.
-void populateNVGPUPatterns(const Lowering &lowering, RewritePatternSet &patterns);
+void populateNVGPUPatterns(const Lowering &lowering,
+                           RewritePatternSet &patterns);
 /// Conversions of 8-bit floats by the instructions of sm_89.
-void populateFloat8Patterns(const Lowering &lowering, RewritePatternSet &patterns);
+void populateFloat8Patterns(const Lowering &lowering,
+                            RewritePatternSet &patterns);
 /// scf.for with the test at the end of the body.
-void populateLoopPatterns(const Lowering &lowering, RewritePatternSet &patterns);
+void populateLoopPatterns(const Lowering &lowering,
+                          RewritePatternSet &patterns);
 
 /// Calls an intrinsic by name.
-Value callIntrinsic(OpBuilder &b, Location loc, Type result, StringRef name, ValueRange operands);
+Value callIntrinsic(OpBuilder &b, Location loc, Type result, StringRef name,
+                    ValueRange operands);
 
 /// Inline assembly without side effects, unless `volatileMemory`.
-Value inlineAsm(OpBuilder &b, Location loc, Type result, StringRef text, StringRef constraints,
-                ValueRange operands, bool volatileMemory);
+Value inlineAsm(OpBuilder &b, Location loc, Type result, StringRef text,
+                StringRef constraints, ValueRange operands,
+                bool volatileMemory);
 
 } // namespace tilemlir::to_nvvm
 

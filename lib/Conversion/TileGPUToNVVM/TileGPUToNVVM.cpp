@@ -29,8 +29,8 @@ using namespace tilemlir::to_nvvm;
 static void expandPredicates(Operation *root) {
   SmallVector<Operation *> worklist;
   root->walk([&](Operation *op) {
-    if (isa<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp, tile_gpu::PrintOp,
-            tile_gpu::AssertOp>(op))
+    if (isa<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp,
+            tile_gpu::PrintOp, tile_gpu::AssertOp>(op))
       worklist.push_back(op);
   });
   for (Operation *op : worklist) {
@@ -46,16 +46,17 @@ static void expandPredicates(Operation *root) {
       check.getConditionMutable().assign(no);
     } else {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp, tile_gpu::PrintOp>(
-              [&](auto predicated) {
-                predicate = predicated.getPredicate();
-                predicated.getPredicateMutable().clear();
-              });
+          .Case<tile_gpu::GlobalAtomicOp, tile_gpu::SharedAtomicOp,
+                tile_gpu::PrintOp>([&](auto predicated) {
+            predicate = predicated.getPredicate();
+            predicated.getPredicateMutable().clear();
+          });
     }
     if (!predicate)
       continue;
     TypeRange results = op->getResultTypes();
-    auto branch = scf::IfOp::create(b, loc, results, predicate, /*withElse=*/!results.empty());
+    auto branch = scf::IfOp::create(b, loc, results, predicate,
+                                    /*withElse=*/!results.empty());
     SmallVector<Value> old(op->getResults());
     op->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
     if (results.empty())
@@ -97,7 +98,8 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     options.overrideIndexBitwidth(64);
     LLVMTypeConverter converter(context, options);
     converter.addConversion([&](MemRefType type) -> Type {
-      auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
+      auto space =
+          dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
       // NVVM's allocas are in the generic space.
       bool local = space && space.getValue() == gpu::AddressSpace::Private;
       return LLVM::LLVMPointerType::get(context, local ? 0 : kGlobalSpace);
@@ -113,8 +115,9 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
 
     OpBuilder b = OpBuilder::atBlockBegin(gpuModule.getBody());
     auto arenaType = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
-    LLVM::GlobalOp::create(b, gpuModule.getLoc(), arenaType, /*isConstant=*/false,
-                           LLVM::Linkage::External, kArenaName, Attribute(), /*alignment=*/1024,
+    LLVM::GlobalOp::create(b, gpuModule.getLoc(), arenaType,
+                           /*isConstant=*/false, LLVM::Linkage::External,
+                           kArenaName, Attribute(), /*alignment=*/1024,
                            kSharedSpace);
 
     RewritePatternSet patterns(context);
@@ -135,14 +138,16 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     ConversionTarget target(*context);
     target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
     target.addLegalOp<UnrealizedConversionCastOp>(); // reconciled below
-    target.addIllegalDialect<tile_gpu::TileGPUDialect, arith::ArithDialect, math::MathDialect,
-                             scf::SCFDialect, cf::ControlFlowDialect, vector::VectorDialect,
-                             memref::MemRefDialect, nvgpu::NVGPUDialect, ub::UBDialect>();
+    target.addIllegalDialect<
+        tile_gpu::TileGPUDialect, arith::ArithDialect, math::MathDialect,
+        scf::SCFDialect, cf::ControlFlowDialect, vector::VectorDialect,
+        memref::MemRefDialect, nvgpu::NVGPUDialect, ub::UBDialect>();
     if (failed(applyPartialConversion(gpuModule, target, std::move(patterns))))
       return signalPassFailure();
 
     SmallVector<UnrealizedConversionCastOp> casts;
-    gpuModule.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    gpuModule.walk(
+        [&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     reconcileUnrealizedCasts(casts);
     auto arena = gpuModule.lookupSymbol<LLVM::GlobalOp>(kArenaName);
     if (SymbolTable::symbolKnownUseEmpty(arena, gpuModule))

@@ -59,7 +59,8 @@ int64_t tilemlir::to_gpu::getKnownDivisor(Value value, int depth) {
       return clampDivisor(operand(0) << *amount);
     return operand(0);
   }
-  if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+  if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp,
+          arith::IndexCastUIOp>(op))
     return operand(0);
   // x % m and (x / m) * m style expressions.
   if (isa<arith::RemSIOp, arith::RemUIOp>(op))
@@ -89,8 +90,24 @@ int64_t Coordinate::divisor() const {
 
 namespace {
 enum Opcode : unsigned {
-  kConstant32, kConstant64, kConstant1, kAdd, kSub, kMul, kXor, kAnd, kShl, kShr,
-  kDiv, kRem, kExtend, kMin, kMax, kLess, kEqual, kBoth
+  kConstant32,
+  kConstant64,
+  kConstant1,
+  kAdd,
+  kSub,
+  kMul,
+  kXor,
+  kAnd,
+  kShl,
+  kShr,
+  kDiv,
+  kRem,
+  kExtend,
+  kMin,
+  kMax,
+  kLess,
+  kEqual,
+  kBoth
 };
 } // namespace
 
@@ -113,19 +130,22 @@ static constexpr auto kNoWrap = arith::IntegerOverflowFlags::nsw;
 
 Value IndexBuilder::i32(int64_t value) {
   return memoize(kConstant32, {}, {}, value, [&] {
-    return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(value)).getResult();
+    return arith::ConstantOp::create(b, location, b.getI32IntegerAttr(value))
+        .getResult();
   });
 }
 
 Value IndexBuilder::i64(int64_t value) {
   return memoize(kConstant64, {}, {}, value, [&] {
-    return arith::ConstantOp::create(b, location, b.getI64IntegerAttr(value)).getResult();
+    return arith::ConstantOp::create(b, location, b.getI64IntegerAttr(value))
+        .getResult();
   });
 }
 
 Value IndexBuilder::i1(bool value) {
   return memoize(kConstant1, {}, {}, value, [&] {
-    return arith::ConstantOp::create(b, location, b.getBoolAttr(value)).getResult();
+    return arith::ConstantOp::create(b, location, b.getBoolAttr(value))
+        .getResult();
   });
 }
 
@@ -239,13 +259,15 @@ Value IndexBuilder::maximum(Value lhs, Value rhs) {
 
 Value IndexBuilder::lessUnsigned(Value lhs, Value rhs) {
   return memoize(kLess, lhs, rhs, 0, [&] {
-    return b.createOrFold<arith::CmpIOp>(location, arith::CmpIPredicate::ult, lhs, rhs);
+    return b.createOrFold<arith::CmpIOp>(location, arith::CmpIPredicate::ult,
+                                         lhs, rhs);
   });
 }
 
 Value IndexBuilder::equal(Value lhs, int64_t rhs) {
   return memoize(kEqual, lhs, {}, rhs, [&] {
-    return b.createOrFold<arith::CmpIOp>(location, arith::CmpIPredicate::eq, lhs, i32(rhs));
+    return b.createOrFold<arith::CmpIOp>(location, arith::CmpIPredicate::eq,
+                                         lhs, i32(rhs));
   });
 }
 

@@ -55,7 +55,9 @@ int64_t getKnownDivisor(Value value, int depth = 0);
 /// reusing what it emitted before in the current or an enclosing scope.
 class IndexBuilder {
 public:
-  explicit IndexBuilder(MLIRContext *context) : b(context) { scopes.emplace_back(); }
+  explicit IndexBuilder(MLIRContext *context) : b(context) {
+    scopes.emplace_back();
+  }
 
   OpBuilder &builder() { return b; }
   Location loc() const { return location; }

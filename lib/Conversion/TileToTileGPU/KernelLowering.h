@@ -1,4 +1,5 @@
-//===- KernelLowering.h - Distribution of one kernel over threads -*- C++ -*-===//
+//===- KernelLowering.h - Distribution of one kernel over threads -*- C++
+//-*-===//
 //
 // The state of lowering one `tile.kernel`, and what its parts share: layouts
 // as thread and register coordinates, storage accesses of many lanes at once,
@@ -30,7 +31,8 @@ struct FragmentView {
   tile::AllocOp alloc;
   /// Layout of the part.
   layout::FragmentLayout layout;
-  /// `registers[r]`: register of the allocation that holds register r of the part.
+  /// `registers[r]`: register of the allocation that holds register r of the
+  /// part.
   std::vector<int64_t> registers;
 };
 
@@ -66,13 +68,15 @@ public:
 private:
   friend class ParallelEmitter;
 
-  //===--- TileToTileGPU.cpp: dispatch --------------------------------------===//
+  //===--- TileToTileGPU.cpp: dispatch
+  //--------------------------------------===//
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerOp(Operation *op);
   LogicalResult flattenCopies(scf::IfOp branch);
   LogicalResult unrollLoops();
 
-  //===--- Threads.cpp: the thread id, layouts -------------------------------===//
+  //===--- Threads.cpp: the thread id, layouts
+  //-------------------------------===//
   Value threadId();
   /// A function of the thread id, given by its values.
   Value threadFunction(const std::vector<int64_t> &values);
@@ -84,7 +88,8 @@ private:
   /// True where register `r` holds an element; null when always.
   Value occupancyPredicate(const layout::FragmentLayout &layout, int64_t r);
 
-  //===--- Storage.cpp: views and global memory ------------------------------===//
+  //===--- Storage.cpp: views and global memory
+  //------------------------------===//
   FailureOr<FragmentView> viewFragment(Operation *user, Value buffer);
   /// Coordinates in the allocation behind `buffer`, from those in the view.
   LogicalResult mapToAllocation(Operation *user, Value buffer,
@@ -105,9 +110,12 @@ private:
                                            bool checkBounds, Attribute safe);
   LogicalResult storeGlobal(Operation *op, Value tensor, ArrayRef<Value> values,
                             ArrayRef<LaneAccess> lanes, bool checkBounds);
-  /// Longest runs of lanes that one aligned access of at most `maxBytes` covers.
+  /// Longest runs of lanes that one aligned access of at most `maxBytes`
+  /// covers.
   SmallVector<LaneGroup> groupGlobal(Value tensor, ArrayRef<LaneAccess> lanes,
-                                     bool wholeVectorsOnly, int64_t maxBytes = 16);
+                                     bool wholeVectorsOnly,
+                                     int64_t maxBytes = 16);
+  int64_t promisedAlignment(Value tensor);
   int64_t tensorAlignment(Value tensor);
   int64_t strideDivisor(Value tensor, int64_t axis);
   int64_t innerExtentDivisor(Value tensor);
@@ -116,7 +124,8 @@ private:
   Value extent(Value tensor, int64_t axis);
   Value stride(Value tensor, int64_t axis);
 
-  //===--- SharedAccess.cpp --------------------------------------------------===//
+  //===--- SharedAccess.cpp
+  //--------------------------------------------------===//
   FailureOr<SmallVector<Value>> loadShared(Operation *op, Value buffer,
                                            ArrayRef<LaneAccess> lanes);
   LogicalResult storeShared(Operation *op, Value buffer, ArrayRef<Value> values,
@@ -134,7 +143,8 @@ private:
   Value swizzledOffset(const layout::SharedLayout &layout,
                        ArrayRef<Coordinate> coordinates);
 
-  //===--- Registers.cpp: fragments and local buffers as values ---------------===//
+  //===--- Registers.cpp: fragments and local buffers as values
+  //---------------===//
   /// Current registers of a buffer, as scalars.
   SmallVector<Value> readRegisters(tile::AllocOp alloc);
   void writeRegisters(tile::AllocOp alloc, ArrayRef<Value> values);
@@ -154,7 +164,8 @@ private:
   SmallVector<Value> toElements(Value vector);
   Value fromElements(ArrayRef<Value> values);
 
-  //===--- one file each ------------------------------------------------------===//
+  //===--- one file each
+  //------------------------------------------------------===//
   LogicalResult lowerCopy(Operation *op, bool async);
   LogicalResult lowerFill(tile::FillOp op);
   LogicalResult lowerGemm(tile::GemmOp op);
@@ -166,31 +177,36 @@ private:
   LogicalResult lowerElement(Operation *op);
   LogicalResult lowerPrint(tile::PrintOp op);
 
-  //===--- LowerCopy.cpp, MatrixMoves.cpp --------------------------------------===//
+  //===--- LowerCopy.cpp, MatrixMoves.cpp
+  //--------------------------------------===//
   /// Fails without a trace when cp.async cannot do the copy.
-  LogicalResult
-  tryAsyncCopy(Operation *op, Value tensor, Value buffer,
-               llvm::function_ref<std::pair<LaneAccess, LaneAccess>(size_t)> lane,
-               size_t count, int64_t vector, bool checkBounds);
+  LogicalResult tryAsyncCopy(
+      Operation *op, Value tensor, Value buffer,
+      llvm::function_ref<std::pair<LaneAccess, LaneAccess>(size_t)> lane,
+      size_t count, int64_t vector, bool checkBounds);
   /// Dimension of a shared buffer along which neighbours are adjacent.
   std::optional<int> contiguousDimension(Operation *op, Value buffer);
   /// Addresses that each lane supplies to move groups of matrices of a fragment
   /// (over iteration dimensions) from or to part of a shared buffer.
   FailureOr<SmallVector<SharedAddress>>
   matrixAddresses(Operation *op, Value buffer, ArrayRef<Coordinate> offsets,
-                  ArrayRef<int> iterationDim, const layout::FragmentLayout &fragment,
+                  ArrayRef<int> iterationDim,
+                  const layout::FragmentLayout &fragment,
                   const layout::MatrixAccess &access,
                   ArrayRef<SmallVector<int64_t, 4>> groups);
-  LogicalResult copyMatrices(Operation *op, Value buffer, ArrayRef<Coordinate> offsets,
-                             ArrayRef<int> iterationDim, const FragmentView &view,
-                             Type elementType, bool isLoad);
+  LogicalResult copyMatrices(Operation *op, Value buffer,
+                             ArrayRef<Coordinate> offsets,
+                             ArrayRef<int> iterationDim,
+                             const FragmentView &view, Type elementType,
+                             bool isLoad);
 
-  //===--- LowerGemm.cpp --------------------------------------------------------===//
+  //===--- LowerGemm.cpp
+  //--------------------------------------------------------===//
   /// Operand registers of one k-step: a vector of 32-bit registers per atom.
   struct MmaOperandLoader;
   FailureOr<std::unique_ptr<MmaOperandLoader>>
-  prepareOperand(tile::GemmOp op, Value buffer, const layout::MmaFragment &fragment,
-                 bool roundTF32);
+  prepareOperand(tile::GemmOp op, Value buffer,
+                 const layout::MmaFragment &fragment, bool roundTF32);
   SmallVector<Value> loadOperand(MmaOperandLoader &loader, int64_t step);
 
   tile::KernelOp kernel;

@@ -35,14 +35,16 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
       to[dest->registers[r]] = value;
   };
 
-  bool throughScratch = conversion->kind == layout::ConversionKind::ThroughShared ||
-                        (op.getScratch() && op.getChoice() &&
-                         op.getChoice()->getPath() == tile::Path::Scratch);
+  bool throughScratch =
+      conversion->kind == layout::ConversionKind::ThroughShared ||
+      (op.getScratch() && op.getChoice() &&
+       op.getChoice()->getPath() == tile::Path::Scratch);
   if (!throughScratch) {
     switch (conversion->kind) {
     case layout::ConversionKind::Identity:
     case layout::ConversionKind::RegisterPermutation:
-      for (auto [r, sourceRegister] : llvm::enumerate(conversion->sourceRegister))
+      for (auto [r, sourceRegister] :
+           llvm::enumerate(conversion->sourceRegister))
         setDest(r, sourceValue(sourceRegister));
       break;
     case layout::ConversionKind::InWarpShuffle: {
@@ -59,7 +61,8 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
             if (!sourceLane)
               sourceLane = ix.i32(0);
             value = tile_gpu::ShuffleOp::create(b, loc, value.getType(),
-                                                tile_gpu::ShuffleKind::Index, value, sourceLane);
+                                                tile_gpu::ShuffleKind::Index,
+                                                value, sourceLane);
           }
           if (!result) {
             result = value;
@@ -88,13 +91,15 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   int64_t bits = std::max<int64_t>(8, type.getElementBits());
   auto plan = layout::planSharedConversion(source->layout, dest->layout, bits);
   if (!plan)
-    return op.emitOpError() << "cannot convert through shared memory: " << plan.error();
+    return op.emitOpError()
+           << "cannot convert through shared memory: " << plan.error();
   tile::AllocOp scratch = tile::getAllocation(op.getScratch());
   auto scratchType = cast<tile::BufferType>(scratch.getType());
   FailureOr<int64_t> base = sharedOffset(op, scratch);
   if (failed(base))
     return failure();
-  int64_t available = scratchType.getNumElements() * elementBytes(scratchType.getElementType());
+  int64_t available =
+      scratchType.getNumElements() * elementBytes(scratchType.getElementType());
   if (plan->scratch.sizeBytes() > available)
     return op.emitOpError() << "needs " << plan->scratch.sizeBytes()
                             << " bytes of scratch, has " << available;
@@ -126,14 +131,17 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
         for (int64_t i = 0; i < count; ++i)
           values.push_back(sourceValue(r + i));
         Value value = count == 1 ? values.front() : fromElements(values);
-        tile_gpu::SharedStoreOp::create(b, loc, value, address, static_cast<uint32_t>(*base),
-                                        predicate, alignment);
+        tile_gpu::SharedStoreOp::create(b, loc, value, address,
+                                        static_cast<uint32_t>(*base), predicate,
+                                        alignment);
         continue;
       }
       Type registers = count == 1 ? scalar : VectorType::get({count}, scalar);
       Value loaded = tile_gpu::SharedLoadOp::create(
-          b, loc, registers, address, static_cast<uint32_t>(*base), predicate, alignment);
-      SmallVector<Value> values = count == 1 ? SmallVector<Value>{loaded} : toElements(loaded);
+          b, loc, registers, address, static_cast<uint32_t>(*base), predicate,
+          alignment);
+      SmallVector<Value> values =
+          count == 1 ? SmallVector<Value>{loaded} : toElements(loaded);
       for (int64_t i = 0; i < count; ++i)
         setDest(r + i, values[i]);
     }

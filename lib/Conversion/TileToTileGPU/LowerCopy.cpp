@@ -28,7 +28,9 @@ struct Side {
   Type elementType;
 
   bool isTensor() const { return isa<MemRefType>(storage.getType()); }
-  tile::BufferType buffer() const { return dyn_cast<tile::BufferType>(storage.getType()); }
+  tile::BufferType buffer() const {
+    return dyn_cast<tile::BufferType>(storage.getType());
+  }
   bool isFragment() const { return !isTensor() && buffer().isFragment(); }
   bool isShared() const { return !isTensor() && buffer().isShared(); }
   bool isLocal() const { return !isTensor() && buffer().isLocal(); }
@@ -47,14 +49,18 @@ struct CopyOperands {
 template <typename Op> static CopyOperands operandsOf(Op op) {
   CopyOperands result;
   auto side = [](Value storage, ValueRange offsets, ArrayRef<int64_t> sizes) {
-    Side side{storage, llvm::to_vector(offsets), llvm::to_vector(sizes), {},
+    Side side{storage,
+              llvm::to_vector(offsets),
+              llvm::to_vector(sizes),
+              {},
               tile::getStorageElementType(storage.getType())};
     int next = 0;
     for (int64_t size : sizes)
       side.iterationDim.push_back(size == 1 ? -1 : next++);
     return side;
   };
-  result.source = side(op.getSource(), op.getSourceOffsets(), op.getSourceSizes());
+  result.source =
+      side(op.getSource(), op.getSourceOffsets(), op.getSourceSizes());
   result.dest = side(op.getDest(), op.getDestOffsets(), op.getDestSizes());
   result.safe = op.getSafeAttr();
   result.checkBounds = op.getBounds() != tile::Bounds::Full;
@@ -66,10 +72,12 @@ template <typename Op> static CopyOperands operandsOf(Op op) {
 
 /// The copied part of a fragment, without unit dimensions.
 static FailureOr<FragmentView> sliceFragment(Operation *op, IndexBuilder &ix,
-                                             FragmentView view, const Side &side) {
+                                             FragmentView view,
+                                             const Side &side) {
   auto refuse = [&](const std::string &reason) {
-    return op->emitOpError() << "cannot copy this part of fragment '"
-                             << tile::getUserName(side.storage) << "': " << reason;
+    return op->emitOpError()
+           << "cannot copy this part of fragment '"
+           << tile::getUserName(side.storage) << "': " << reason;
   };
   for (size_t dim = 0; dim < side.sizes.size(); ++dim) {
     Coordinate start = ix.fromValue(side.offsets[dim]);
@@ -78,7 +86,8 @@ static FailureOr<FragmentView> sliceFragment(Operation *op, IndexBuilder &ix,
       continue;
     if (!start.isConstant())
       return refuse("its offset is not a constant");
-    auto slice = view.layout.sliceRegisters(dim, start.constant, side.sizes[dim]);
+    auto slice =
+        view.layout.sliceRegisters(dim, start.constant, side.sizes[dim]);
     if (!slice)
       return refuse(slice.error());
     std::vector<int64_t> registers;
@@ -120,8 +129,8 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
     cacheHint = tile_gpu::CacheHint::EvictFirst;
   else if (copy.eviction == tile::EvictionPolicy::Last)
     cacheHint = tile_gpu::CacheHint::EvictLast;
-  auto resetHint = llvm::make_scope_exit(
-      [&] { cacheHint = tile_gpu::CacheHint::None; });
+  auto resetHint =
+      llvm::make_scope_exit([&] { cacheHint = tile_gpu::CacheHint::None; });
 
   Coordinates sourceOffsets, destOffsets;
   for (Value offset : source.offsets)
@@ -162,9 +171,11 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
       layout = *whole;
     } else {
       // The widest vectors that both sides allow at every thread's start.
-      int64_t widest = std::max<int64_t>(
-          1, 16 / std::max(elementBytes(source.elementType), elementBytes(dest.elementType)));
-      auto allows = [&](const Side &side, ArrayRef<Coordinate> offsets, int64_t count) {
+      int64_t widest =
+          std::max<int64_t>(1, 16 / std::max(elementBytes(source.elementType),
+                                             elementBytes(dest.elementType)));
+      auto allows = [&](const Side &side, ArrayRef<Coordinate> offsets,
+                        int64_t count) {
         SmallVector<LaneAccess> lanes;
         for (int64_t i = 0; i < count; ++i) {
           // Any row: the pitch counts, not only where the region starts.
@@ -172,7 +183,8 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
           if (!iteration.empty())
             iteration.back() = Coordinate::get(i);
           LaneAccess lane{coordinatesIn(ix, side, offsets, iteration), {}};
-          if (!side.isTensor() && failed(mapToAllocation(op, side.storage, lane.coordinates)))
+          if (!side.isTensor() &&
+              failed(mapToAllocation(op, side.storage, lane.coordinates)))
             return false;
           lanes.push_back(lane);
         }
@@ -180,8 +192,10 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
           bool whole = copy.checkBounds && !async;
           return groupGlobal(side.storage, lanes, whole).size() == 1;
         }
-        auto sharedLayoutOr = sharedLayout(op, tile::getAllocation(side.storage));
-        return succeeded(sharedLayoutOr) && groupShared(*sharedLayoutOr, lanes).size() == 1;
+        auto sharedLayoutOr =
+            sharedLayout(op, tile::getAllocation(side.storage));
+        return succeeded(sharedLayoutOr) &&
+               groupShared(*sharedLayoutOr, lanes).size() == 1;
       };
       int64_t inner = shape.empty() ? 1 : shape.back();
       for (vector = widest; vector > 1; vector /= 2)
@@ -208,11 +222,12 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   std::vector<int64_t> sourceRegister;
   if (sourceView) {
     if (destView) {
-      auto access = layout::projectedAccess(layout, sourceView->layout,
-                                            layout::identityAccess(layout.rank()));
+      auto access = layout::projectedAccess(
+          layout, sourceView->layout, layout::identityAccess(layout.rank()));
       if (!access)
-        return op->emitOpError() << "the fragments have different layouts ("
-                                 << access.error() << "); a tile.convert is needed";
+        return op->emitOpError()
+               << "the fragments have different layouts (" << access.error()
+               << "); a tile.convert is needed";
       sourceRegister = access->operandRegister;
     } else {
       sourceRegister.resize(layout.numRegisters());
@@ -238,24 +253,30 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
       iteration[d].constant += constants[d];
     Value occupied = occupancyPredicate(layout, r - r % run);
     Lane lane{r, {}, {}};
-    lane.source.predicate = ix.both(ambientPredicate, ix.both(occupied, primary));
+    lane.source.predicate =
+        ix.both(ambientPredicate, ix.both(occupied, primary));
     lane.dest.predicate = lane.source.predicate;
     if (!source.isFragment())
-      lane.source.coordinates = coordinatesIn(ix, source, sourceOffsets, iteration);
+      lane.source.coordinates =
+          coordinatesIn(ix, source, sourceOffsets, iteration);
     if (!dest.isFragment())
       lane.dest.coordinates = coordinatesIn(ix, dest, destOffsets, iteration);
     lanes.push_back(std::move(lane));
   }
 
-  if (async && succeeded(tryAsyncCopy(op, copy.source.storage, copy.dest.storage,
-                                      [&](size_t i) { return std::make_pair(lanes[i].source, lanes[i].dest); },
-                                      lanes.size(), vector, copy.checkBounds)))
+  if (async && succeeded(tryAsyncCopy(
+                   op, copy.source.storage, copy.dest.storage,
+                   [&](size_t i) {
+                     return std::make_pair(lanes[i].source, lanes[i].dest);
+                   },
+                   lanes.size(), vector, copy.checkBounds)))
     return success();
 
   SmallVector<Value> destRegisters, sourceRegisters;
   if (destView) {
     bool whole = static_cast<int64_t>(destView->registers.size()) ==
-                 tile_gpu::getRegisterType(cast<tile::BufferType>(destView->alloc.getType()))
+                 tile_gpu::getRegisterType(
+                     cast<tile::BufferType>(destView->alloc.getType()))
                      .getNumElements();
     if (whole)
       destRegisters.assign(destView->registers.size(),
@@ -269,17 +290,20 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   // Loads of a few vectors before their stores keep several in flight.
   constexpr size_t kVectorsInFlight = 8;
   size_t widestRun = std::max<int64_t>({vector, run, 1});
-  size_t chunk = destView || sourceView ? std::max<size_t>(lanes.size(), 1)
-                                        : kVectorsInFlight * std::min<size_t>(widestRun, 16);
+  size_t chunk = destView || sourceView
+                     ? std::max<size_t>(lanes.size(), 1)
+                     : kVectorsInFlight * std::min<size_t>(widestRun, 16);
   for (size_t first = 0; first < lanes.size(); first += chunk) {
-    ArrayRef<Lane> part = ArrayRef<Lane>(lanes).slice(first, std::min(chunk, lanes.size() - first));
+    ArrayRef<Lane> part = ArrayRef<Lane>(lanes).slice(
+        first, std::min(chunk, lanes.size() - first));
     SmallVector<Value> values;
     if (sourceView) {
       for (const Lane &lane : part) {
         int64_t r = sourceRegister[lane.reg];
         int64_t held = r < 0 ? -1 : sourceView->registers[r];
-        values.push_back(held < 0 ? zero(tile::getScalarType(source.elementType))
-                                  : sourceRegisters[held]);
+        values.push_back(held < 0
+                             ? zero(tile::getScalarType(source.elementType))
+                             : sourceRegisters[held]);
       }
     } else {
       SmallVector<LaneAccess> accesses;
@@ -341,8 +365,11 @@ LogicalResult KernelLowering::tryAsyncCopy(
       return group.first % vector == 0 && group.count % vector == 0;
     });
   };
-  FailureOr<layout::SharedLayout> shared = sharedLayout(op, tile::getAllocation(buffer));
-  if (failed(shared) || !whole(groupGlobal(tensor, allSources, /*wholeVectorsOnly=*/false, width)) ||
+  FailureOr<layout::SharedLayout> shared =
+      sharedLayout(op, tile::getAllocation(buffer));
+  if (failed(shared) ||
+      !whole(
+          groupGlobal(tensor, allSources, /*wholeVectorsOnly=*/false, width)) ||
       !whole(groupShared(*shared, allDestinations)))
     return failure();
   FailureOr<SmallVector<SharedAddress>> addresses =
@@ -357,20 +384,23 @@ LogicalResult KernelLowering::tryAsyncCopy(
       if (Value inside = boundsPredicate(tensor, source.coordinates)) {
         Value available = ix.i32(width);
         if (!wholeVectors) {
-          Value left = ix.sub(extent(tensor, last), ix.materialize(source.coordinates[last]));
+          Value left = ix.sub(extent(tensor, last),
+                              ix.materialize(source.coordinates[last]));
           available = ix.minimum(ix.mul(left, bytes), ix.i32(width));
         }
-        valid = arith::SelectOp::create(b, ix.loc(), inside, available, ix.i32(0));
+        valid =
+            arith::SelectOp::create(b, ix.loc(), inside, available, ix.i32(0));
       } else if (!wholeVectors) {
-        Value left = ix.sub(extent(tensor, last), ix.materialize(source.coordinates[last]));
+        Value left = ix.sub(extent(tensor, last),
+                            ix.materialize(source.coordinates[last]));
         valid = ix.minimum(ix.mul(left, bytes), ix.i32(width));
       }
     }
-    tile_gpu::AsyncCopyOp::create(b, ix.loc(), tensor,
-                                  globalOffset(tensor, source.coordinates),
-                                  address.base, static_cast<uint32_t>(address.offset),
-                                  valid, source.predicate, static_cast<uint64_t>(width),
-                                  /*bypass_l1=*/width == 16);
+    tile_gpu::AsyncCopyOp::create(
+        b, ix.loc(), tensor, globalOffset(tensor, source.coordinates),
+        address.base, static_cast<uint32_t>(address.offset), valid,
+        source.predicate, static_cast<uint64_t>(width),
+        /*bypass_l1=*/width == 16);
   }
   return success();
 }

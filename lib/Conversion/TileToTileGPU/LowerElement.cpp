@@ -11,26 +11,32 @@ using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
 /// The register of an element of a fragment that every thread holds.
-static FailureOr<int64_t> replicatedRegister(Operation *op, const FragmentView &view,
+static FailureOr<int64_t> replicatedRegister(Operation *op,
+                                             const FragmentView &view,
                                              ArrayRef<Coordinate> coordinates) {
   std::vector<int64_t> at;
   for (const Coordinate &coordinate : coordinates) {
     if (!coordinate.isConstant())
-      return op->emitOpError("accesses a fragment outside of a parallel loop at an index that is "
-                             "not a constant");
+      return op->emitOpError(
+          "accesses a fragment outside of a parallel loop at an index that is "
+          "not a constant");
     at.push_back(coordinate.constant);
   }
   std::optional<layout::ElementLocation> location = view.layout.find(at);
   if (!location)
     return op->emitOpError("accesses a fragment beyond its shape");
-  if (static_cast<int64_t>(view.layout.holders(at).size()) != view.layout.numThreads())
-    return op->emitOpError("accesses one element of a fragment outside of a parallel loop, which "
-                           "not every thread holds; copy the fragment to shared memory");
+  if (static_cast<int64_t>(view.layout.holders(at).size()) !=
+      view.layout.numThreads())
+    return op->emitOpError(
+        "accesses one element of a fragment outside of a parallel loop, which "
+        "not every thread holds; copy the fragment to shared memory");
   for (int64_t t = 0; t < view.layout.numThreads(); ++t) {
-    std::vector<int64_t> held = view.layout.coordinates(t, location->registerIndex);
+    std::vector<int64_t> held =
+        view.layout.coordinates(t, location->registerIndex);
     if (held != at)
-      return op->emitOpError("accesses an element of a fragment that threads hold in different "
-                             "registers");
+      return op->emitOpError(
+          "accesses an element of a fragment that threads hold in different "
+          "registers");
   }
   return view.registers[location->registerIndex];
 }
@@ -59,8 +65,9 @@ LogicalResult KernelLowering::lowerElement(Operation *op) {
       return success();
     }
     bool checkBounds = loadOp.getBounds() != tile::Bounds::Full;
-    FailureOr<SmallVector<Value>> values = load(
-        op, loadOp.getSource(), LaneAccess{coordinates, {}}, checkBounds, loadOp.getSafeAttr());
+    FailureOr<SmallVector<Value>> values =
+        load(op, loadOp.getSource(), LaneAccess{coordinates, {}}, checkBounds,
+             loadOp.getSafeAttr());
     if (failed(values))
       return failure();
     loadOp.getResult().replaceAllUsesWith(values->front());
@@ -81,8 +88,8 @@ LogicalResult KernelLowering::lowerElement(Operation *op) {
       return success();
     }
     bool checkBounds = storeOp.getBounds() != tile::Bounds::Full;
-    return store(op, storeOp.getDest(), storeOp.getValue(), LaneAccess{coordinates, {}},
-                 checkBounds);
+    return store(op, storeOp.getDest(), storeOp.getValue(),
+                 LaneAccess{coordinates, {}}, checkBounds);
   }
   auto atomicOp = cast<tile::AtomicOp>(op);
   bool checkBounds = atomicOp.getBounds() != tile::Bounds::Full;
@@ -98,13 +105,15 @@ LogicalResult KernelLowering::lowerElement(Operation *op) {
 
 LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
   if (!op.getBuffer()) {
-    tile_gpu::PrintOp::create(b, ix.loc(), op.getMessage(), SmallVector<Value>(op.getScalars()),
-                              Value(), op.getIsUnsigned());
+    tile_gpu::PrintOp::create(b, ix.loc(), op.getMessage(),
+                              SmallVector<Value>(op.getScalars()), Value(),
+                              op.getIsUnsigned());
     return success();
   }
   // Once per block: the thread that is primary for each element prints it.
   auto type = cast<tile::BufferType>(op.getBuffer().getType());
-  bool isUnsigned = op.getIsUnsigned() || type.getElementType().isUnsignedInteger();
+  bool isUnsigned =
+      op.getIsUnsigned() || type.getElementType().isUnsignedInteger();
   auto nameOf = [&](ArrayRef<int64_t> at) {
     std::string text = op.getMessage().str() + "[";
     for (auto [i, index] : llvm::enumerate(at))
@@ -119,7 +128,8 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
     ArrayRef<Coordinate> threadPart = threadOffsets(view->layout);
     Value primary = primaryPredicate(view->layout);
     for (int64_t r = 0; r < view->layout.numRegisters(); ++r) {
-      if (view->registers[r] < 0 || view->layout.occupancy(r) == layout::Occupancy::Never)
+      if (view->registers[r] < 0 ||
+          view->layout.occupancy(r) == layout::Occupancy::Never)
         continue;
       std::vector<int64_t> constants = view->layout.registerOffset(r);
       SmallVector<Value> scalars;
@@ -129,8 +139,9 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
         scalars.push_back(ix.materialize(coordinate));
       }
       scalars.push_back(registers[view->registers[r]]);
-      tile_gpu::PrintOp::create(b, ix.loc(), op.getMessage().str() + " at, value: ", scalars,
-                                ix.both(primary, occupancyPredicate(view->layout, r)), isUnsigned);
+      tile_gpu::PrintOp::create(
+          b, ix.loc(), op.getMessage().str() + " at, value: ", scalars,
+          ix.both(primary, occupancyPredicate(view->layout, r)), isUnsigned);
     }
     return success();
   }
@@ -138,8 +149,8 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
   int64_t count = std::max<int64_t>(1, type.getNumElements());
   constexpr int64_t kMaxPrinted = 4096;
   if (count > kMaxPrinted)
-    return op.emitOpError() << "prints a buffer of " << count << " elements; the limit is "
-                            << kMaxPrinted;
+    return op.emitOpError() << "prints a buffer of " << count
+                            << " elements; the limit is " << kMaxPrinted;
   for (int64_t i = 0; i < count; ++i) {
     SmallVector<int64_t> at(type.getRank());
     Coordinates coordinates(type.getRank());
@@ -153,7 +164,8 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
         load(op, op.getBuffer(), LaneAccess{coordinates, first}, false, {});
     if (failed(value))
       return failure();
-    tile_gpu::PrintOp::create(b, ix.loc(), nameOf(at), *value, first, isUnsigned);
+    tile_gpu::PrintOp::create(b, ix.loc(), nameOf(at), *value, first,
+                              isUnsigned);
   }
   return success();
 }

@@ -28,9 +28,9 @@ LogicalResult KernelLowering::lowerFill(tile::FillOp op) {
         registers[held] = zero(type.getScalarType());
         break;
       case layout::Occupancy::Sometimes:
-        registers[held] =
-            arith::SelectOp::create(b, ix.loc(), occupancyPredicate(view->layout, r), value,
-                                    zero(type.getScalarType()));
+        registers[held] = arith::SelectOp::create(
+            b, ix.loc(), occupancyPredicate(view->layout, r), value,
+            zero(type.getScalarType()));
         break;
       }
     }
@@ -40,7 +40,8 @@ LogicalResult KernelLowering::lowerFill(tile::FillOp op) {
   std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
   if (type.isLocal()) {
     SmallVector<LaneAccess> lanes;
-    SmallVector<Value> values(std::max<int64_t>(1, type.getNumElements()), value);
+    SmallVector<Value> values(std::max<int64_t>(1, type.getNumElements()),
+                              value);
     for (size_t i = 0; i < values.size(); ++i) {
       Coordinates coordinates(shape.size());
       int64_t rest = i;
@@ -78,7 +79,9 @@ LogicalResult KernelLowering::lowerFill(tile::FillOp op) {
     std::vector<int64_t> constants = blocked->registerOffset(r);
     for (int d = 0; d < blocked->rank(); ++d)
       coordinates[d].constant += constants[d];
-    lanes.push_back({coordinates, ix.both(occupancyPredicate(*blocked, r - r % run), primary)});
+    lanes.push_back(
+        {coordinates,
+         ix.both(occupancyPredicate(*blocked, r - r % run), primary)});
   }
   SmallVector<Value> values(lanes.size(), value);
   return store(op, op.getDest(), values, lanes, false);

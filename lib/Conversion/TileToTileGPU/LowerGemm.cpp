@@ -63,7 +63,8 @@ asMatrix(layout::FragmentLayout layout) {
 
 FailureOr<std::unique_ptr<KernelLowering::MmaOperandLoader>>
 KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
-                               const layout::MmaFragment &fragment, bool roundTF32) {
+                               const layout::MmaFragment &fragment,
+                               bool roundTF32) {
   auto type = cast<tile::BufferType>(buffer.getType());
   auto loader = std::make_unique<MmaOperandLoader>();
   loader->op = op;
@@ -84,9 +85,10 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
     std::optional<std::vector<int64_t>> table =
         fragment.layout.registerPermutation(*matrix);
     if (!table)
-      return op.emitOpError() << "operand '" << tile::getUserName(buffer)
-                              << "' is not laid out as mma.sync needs it: "
-                              << matrix->str() << " instead of " << fragment.layout.str();
+      return op.emitOpError()
+             << "operand '" << tile::getUserName(buffer)
+             << "' is not laid out as mma.sync needs it: " << matrix->str()
+             << " instead of " << fragment.layout.str();
     SmallVector<Value> held = readRegisters(view->alloc);
     for (int64_t r : *table)
       loader->registers.push_back(r < 0 ? zero(type.getScalarType())
@@ -99,12 +101,13 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
   int contiguousIteration = contiguous ? loader->iterationDim[*contiguous] : -1;
   if (contiguousIteration < 0)
     return loader;
-  auto access = layout::matchMatrixAccess(fragment.layout, type.getElementBits(),
-                                          contiguousIteration);
+  auto access = layout::matchMatrixAccess(
+      fragment.layout, type.getElementBits(), contiguousIteration);
   if (!access)
     return loader;
   // Rows of 16 bytes must be whole in the buffer.
-  FailureOr<layout::SharedLayout> shared = sharedLayout(op, tile::getAllocation(buffer));
+  FailureOr<layout::SharedLayout> shared =
+      sharedLayout(op, tile::getAllocation(buffer));
   if (failed(shared))
     return failure();
   if ((shared->contiguousElements() * shared->elementBits()) % 128 ||
@@ -117,7 +120,9 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
     SmallVector<int64_t> matrices;
     for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
       for (int64_t i = 0; i < perAtom; ++i)
-        matrices.push_back(fragment.firstRegister(outer, step) / access->registersPerMatrix + i);
+        matrices.push_back(fragment.firstRegister(outer, step) /
+                               access->registersPerMatrix +
+                           i);
     loader->groups.push_back(groupMatrices(matrices));
     loader->firstAddress.push_back(all.size());
     all.append(loader->groups.back());
@@ -132,11 +137,14 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
 }
 
 /// Packs elements into 32-bit registers.
-static Value packWords(OpBuilder &b, Location loc, Value elements, int64_t words) {
-  return vector::BitCastOp::create(b, loc, VectorType::get({words}, b.getI32Type()), elements);
+static Value packWords(OpBuilder &b, Location loc, Value elements,
+                       int64_t words) {
+  return vector::BitCastOp::create(
+      b, loc, VectorType::get({words}, b.getI32Type()), elements);
 }
 
-SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t step) {
+SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader,
+                                               int64_t step) {
   const layout::MmaFragment &fragment = loader.fragment;
   int64_t words = loader.wordsPerAtom();
   SmallVector<Value> atoms;
@@ -144,7 +152,8 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t
     if (!loader.roundTF32)
       return word;
     Value real = arith::BitcastOp::create(b, ix.loc(), b.getF32Type(), word);
-    Value rounded = tile_gpu::RoundTF32Op::create(b, ix.loc(), b.getF32Type(), real);
+    Value rounded =
+        tile_gpu::RoundTF32Op::create(b, ix.loc(), b.getF32Type(), real);
     return arith::BitcastOp::create(b, ix.loc(), b.getI32Type(), rounded);
   };
   if (loader.access) {
@@ -153,14 +162,16 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t
     for (const MatrixGroup &group : loader.groups[step]) {
       const SharedAddress &at = loader.addresses[address++];
       Value loaded = tile_gpu::LdmatrixOp::create(
-          b, ix.loc(), VectorType::get({static_cast<int64_t>(group.size())}, b.getI32Type()),
+          b, ix.loc(),
+          VectorType::get({static_cast<int64_t>(group.size())}, b.getI32Type()),
           at.base, static_cast<uint32_t>(at.offset), loader.access->transposed);
       all.append(toElements(loaded));
     }
     for (Value &word : all)
       word = roundWord(word);
     for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
-      atoms.push_back(fromElements(ArrayRef<Value>(all).slice(outer * words, words)));
+      atoms.push_back(
+          fromElements(ArrayRef<Value>(all).slice(outer * words, words)));
     return atoms;
   }
 
@@ -174,8 +185,8 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t
     auto type = cast<tile::BufferType>(loader.buffer.getType());
     for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
       for (int64_t i = 0; i < fragment.registersPerAtom; ++i) {
-        std::vector<int64_t> constants =
-            fragment.layout.registerOffset(fragment.firstRegister(outer, step) + i);
+        std::vector<int64_t> constants = fragment.layout.registerOffset(
+            fragment.firstRegister(outer, step) + i);
         Coordinates coordinates(type.getRank());
         for (auto [dim, from] : llvm::enumerate(loader.iterationDim))
           if (from >= 0) {
@@ -184,17 +195,20 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t
           }
         lanes.push_back({coordinates, {}});
       }
-    FailureOr<SmallVector<Value>> loaded = load(loader.op, loader.buffer, lanes, false, {});
+    FailureOr<SmallVector<Value>> loaded =
+        load(loader.op, loader.buffer, lanes, false, {});
     if (failed(loaded))
       return {};
     elements = *loaded;
   }
   for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer) {
-    int64_t first = loader.registers.empty() ? outer * fragment.registersPerAtom
-                                             : fragment.firstRegister(outer, step);
-    Value packed = packWords(
-        b, ix.loc(),
-        fromElements(ArrayRef<Value>(elements).slice(first, fragment.registersPerAtom)), words);
+    int64_t first = loader.registers.empty()
+                        ? outer * fragment.registersPerAtom
+                        : fragment.firstRegister(outer, step);
+    Value packed = packWords(b, ix.loc(),
+                             fromElements(ArrayRef<Value>(elements).slice(
+                                 first, fragment.registersPerAtom)),
+                             words);
     if (loader.roundTF32) {
       SmallVector<Value> rounded = toElements(packed);
       for (Value &word : rounded)
@@ -206,7 +220,8 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader, int64_t
   return atoms;
 }
 
-static std::optional<tile_gpu::MatrixType> matrixType(Type type, bool isUnsigned) {
+static std::optional<tile_gpu::MatrixType> matrixType(Type type,
+                                                      bool isUnsigned) {
   if (type.isF16())
     return tile_gpu::MatrixType::F16;
   if (type.isBF16())
@@ -240,7 +255,8 @@ static SmallVector<int64_t> integersOf(tile::ChoiceAttr choice, StringRef key) {
 
 LogicalResult KernelLowering::lowerGemm(tile::GemmOp op) {
   if (!op.getChoice())
-    return op.emitOpError("has no instruction chosen; run tile-select-instructions");
+    return op.emitOpError(
+        "has no instruction chosen; run tile-select-instructions");
   switch (op.getChoice()->getPath()) {
   case tile::Path::MmaSync:
     return lowerGemmMma(op);
@@ -259,32 +275,43 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
   auto aType = cast<tile::BufferType>(op.getA().getType());
   auto bType = cast<tile::BufferType>(op.getB().getType());
   auto cType = cast<tile::BufferType>(op.getC().getType());
-  std::optional<tile_gpu::MatrixType> aKind = matrixType(aType.getElementType(), op.getAUnsigned());
-  std::optional<tile_gpu::MatrixType> bKind = matrixType(bType.getElementType(), op.getBUnsigned());
+  std::optional<tile_gpu::MatrixType> aKind =
+      matrixType(aType.getElementType(), op.getAUnsigned());
+  std::optional<tile_gpu::MatrixType> bKind =
+      matrixType(bType.getElementType(), op.getBUnsigned());
   if (!aKind || !bKind)
-    return op.emitOpError() << "mma.sync does not multiply " << aType.getElementType()
-                            << " by " << bType.getElementType();
+    return op.emitOpError()
+           << "mma.sync does not multiply " << aType.getElementType() << " by "
+           << bType.getElementType();
   SmallVector<int64_t> instruction = integersOf(choice, "instruction");
   SmallVector<int64_t> warps = integersOf(choice, "warps");
   if (warps.size() < 2 || threads % layout::kWarpSize)
     return op.emitOpError("its choice does not say how warps divide the tile");
-  int64_t atomK = instruction.size() == 3 ? instruction[2]
-                                          : layout::mmaAtomK(aType.getElementBits());
+  int64_t atomK = instruction.size() == 3
+                      ? instruction[2]
+                      : layout::mmaAtomK(aType.getElementBits());
   layout::WarpGrid grid;
   grid.warpsM = warps[0];
   grid.warpsN = warps[1];
-  grid.replicas = warps.size() > 2 ? warps[2] : threads / layout::kWarpSize / (warps[0] * warps[1]);
+  grid.replicas = warps.size() > 2
+                      ? warps[2]
+                      : threads / layout::kWarpSize / (warps[0] * warps[1]);
   if (grid.numWarps() * layout::kWarpSize != threads)
-    return op.emitOpError() << "its choice divides the tile among " << grid.numWarps()
-                            << " warps, the kernel has " << threads << " threads";
+    return op.emitOpError()
+           << "its choice divides the tile among " << grid.numWarps()
+           << " warps, the kernel has " << threads << " threads";
 
   int64_t m = op.getM(), n = op.getN(), k = op.getK();
   auto c = layout::mmaAccumulator(m, n, grid);
-  auto a = layout::mmaOperandA(m, k, aType.getElementBits(), atomK, grid, op.getTransposeA());
-  auto bb = layout::mmaOperandB(k, n, bType.getElementBits(), atomK, grid, op.getTransposeB());
+  auto a = layout::mmaOperandA(m, k, aType.getElementBits(), atomK, grid,
+                               op.getTransposeA());
+  auto bb = layout::mmaOperandB(k, n, bType.getElementBits(), atomK, grid,
+                                op.getTransposeB());
   if (!c || !a || !bb)
     return op.emitOpError() << "mma.sync does not fit: "
-                            << (!c ? c.error() : !a ? a.error() : bb.error());
+                            << (!c   ? c.error()
+                                : !a ? a.error()
+                                     : bb.error());
 
   // The accumulator: registers of a fragment, or loaded from shared memory.
   Type scalar = cType.getScalarType();
@@ -301,11 +328,13 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
     auto matrix = asMatrix(view->layout);
     if (!matrix)
       return op.emitOpError(matrix.error());
-    std::optional<std::vector<int64_t>> permutation = c->layout.registerPermutation(*matrix);
+    std::optional<std::vector<int64_t>> permutation =
+        c->layout.registerPermutation(*matrix);
     if (!permutation)
-      return op.emitOpError() << "accumulator '" << tile::getUserName(op.getC())
-                              << "' is not laid out as mma.sync needs it: "
-                              << matrix->str() << " instead of " << c->layout.str();
+      return op.emitOpError()
+             << "accumulator '" << tile::getUserName(op.getC())
+             << "' is not laid out as mma.sync needs it: " << matrix->str()
+             << " instead of " << c->layout.str();
     table = *permutation;
     held = readRegisters(view->alloc);
     for (size_t r = 0; r < table.size(); ++r)
@@ -324,7 +353,8 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
         }
       lanes.push_back({coordinates, {}});
     }
-    FailureOr<SmallVector<Value>> loaded = load(op, op.getC(), lanes, false, {});
+    FailureOr<SmallVector<Value>> loaded =
+        load(op, op.getC(), lanes, false, {});
     if (failed(loaded))
       return failure();
     acc = *loaded;
@@ -356,8 +386,8 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
         // Back and forth along N: the register of B is reused at the turn.
         int64_t j = i % 2 ? c->innerAtoms - 1 - jj : jj;
         Value &sum = atoms[c->firstRegister(i, j) / 4];
-        sum = tile_gpu::MmaOp::create(b, ix.loc(), sum.getType(), aAtoms[i], bAtoms[j], sum,
-                                      shape, *aKind, *bKind);
+        sum = tile_gpu::MmaOp::create(b, ix.loc(), sum.getType(), aAtoms[i],
+                                      bAtoms[j], sum, shape, *aKind, *bKind);
       }
   }
   for (auto [i, atom] : llvm::enumerate(atoms)) {

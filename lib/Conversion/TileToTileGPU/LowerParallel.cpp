@@ -95,15 +95,17 @@ bool ParallelEmitter::isRegisterBuffer(Value storage) {
     return false;
   if (type.isFragment())
     return true;
-  return type.isLocal() && kernel.isHeldInRegisters(tile::getAllocation(storage));
+  return type.isLocal() &&
+         kernel.isHeldInRegisters(tile::getAllocation(storage));
 }
 
 /// Operations that must not run in lanes that are switched off.
 static bool needsGuard(Block &block) {
   return block
       .walk([](Operation *op) {
-        if (isa<scf::IfOp, scf::ForOp, scf::WhileOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
-                arith::RemUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, tile::AssertOp,
+        if (isa<scf::IfOp, scf::ForOp, scf::WhileOp, arith::DivSIOp,
+                arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+                arith::CeilDivSIOp, arith::FloorDivSIOp, tile::AssertOp,
                 tile::PrintOp>(op))
           return WalkResult::interrupt();
         return WalkResult::advance();
@@ -121,10 +123,11 @@ LogicalResult ParallelEmitter::run() {
   // Registers of the buffers that the body uses become scalars.
   bool writesLocals = false;
   WalkResult walk = op.walk([&](Operation *inner) {
-    Value storage = llvm::TypeSwitch<Operation *, Value>(inner)
-                        .Case<tile::LoadOp>([](auto load) { return load.getSource(); })
-                        .Case<tile::StoreOp>([](auto store) { return store.getDest(); })
-                        .Default([](Operation *) { return Value(); });
+    Value storage =
+        llvm::TypeSwitch<Operation *, Value>(inner)
+            .Case<tile::LoadOp>([](auto load) { return load.getSource(); })
+            .Case<tile::StoreOp>([](auto store) { return store.getDest(); })
+            .Default([](Operation *) { return Value(); });
     if (!storage)
       return WalkResult::advance();
     auto type = dyn_cast<tile::BufferType>(storage.getType());
@@ -173,19 +176,23 @@ LogicalResult ParallelEmitter::run() {
     if (!dynamic)
       bound = ix.i32(size);
     for (Lane &lane : lanes)
-      lane.predicate = ix.both(
-          lane.predicate, ix.lessUnsigned(ix.materialize(lane.iteration[d]), bound));
+      lane.predicate =
+          ix.both(lane.predicate,
+                  ix.lessUnsigned(ix.materialize(lane.iteration[d]), bound));
   }
 
   size_t together = writesLocals ? 1 : std::max<int64_t>(kLanesTogether, run);
   bool guard = needsGuard(body);
   for (size_t first = 0; first < lanes.size(); first += together) {
-    Lanes part = Lanes(lanes).slice(first, std::min(together, lanes.size() - first));
+    Lanes part =
+        Lanes(lanes).slice(first, std::min(together, lanes.size() - first));
     for (Lane &lane : part)
-      for (auto [argument, coordinate] : llvm::zip_equal(body.getArguments(), lane.iteration))
+      for (auto [argument, coordinate] :
+           llvm::zip_equal(body.getArguments(), lane.iteration))
         if (!argument.use_empty())
           lane.map.map(argument, ix.materialize(coordinate));
-    if (!guard || llvm::none_of(part, [](Lane &lane) { return lane.predicate; })) {
+    if (!guard ||
+        llvm::none_of(part, [](Lane &lane) { return lane.predicate; })) {
       if (failed(emitBlock(body, part)))
         return failure();
       continue;
@@ -223,12 +230,16 @@ Coordinate ParallelEmitter::evaluate(Value value, Lane &lane) {
   if (matchPattern(value, m_ConstantInt(&constant)))
     return Coordinate::get(constant.getSExtValue());
   Operation *def = value.getDefiningOp();
-  bool outside = def ? !op->isProperAncestor(def)
-                     : !op->isAncestor(cast<BlockArgument>(value).getOwner()->getParentOp());
+  bool outside =
+      def ? !op->isProperAncestor(def)
+          : !op->isAncestor(
+                cast<BlockArgument>(value).getOwner()->getParentOp());
   if (outside)
     return ix.fromValue(value);
   if (def && value.getType().isInteger(32)) {
-    auto operand = [&](unsigned i) { return evaluate(def->getOperand(i), lane); };
+    auto operand = [&](unsigned i) {
+      return evaluate(def->getOperand(i), lane);
+    };
     if (isa<arith::AddIOp>(def))
       return ix.add(operand(0), operand(1));
     if (isa<arith::SubIOp>(def))
@@ -273,15 +284,18 @@ bool ParallelEmitter::dependsOnlyOn(Value value, int dim) {
       return false;
     if (matchPattern(def->getOperand(1), m_Constant()))
       value = def->getOperand(0);
-    else if (isa<arith::AddIOp>(def) && matchPattern(def->getOperand(0), m_Constant()))
+    else if (isa<arith::AddIOp>(def) &&
+             matchPattern(def->getOperand(0), m_Constant()))
       value = def->getOperand(1);
     else
       return false;
   }
 }
 
-FailureOr<RegisterSlot> ParallelEmitter::slotOf(Operation *access, Value storage,
-                                                ValueRange indices, Lane &lane) {
+FailureOr<RegisterSlot> ParallelEmitter::slotOf(Operation *access,
+                                                Value storage,
+                                                ValueRange indices,
+                                                Lane &lane) {
   auto type = cast<tile::BufferType>(storage.getType());
   tile::AllocOp alloc = tile::getAllocation(storage);
   if (type.isLocal()) {
@@ -296,8 +310,8 @@ FailureOr<RegisterSlot> ParallelEmitter::slotOf(Operation *access, Value storage
       index = index * size + coordinate.constant;
     if (index < 0 || index >= std::max<int64_t>(1, type.getNumElements()))
       return access->emitOpError() << "accesses element " << index << " of '"
-                                   << tile::getUserName(storage) << "', which has "
-                                   << type.getNumElements();
+                                   << tile::getUserName(storage)
+                                   << "', which has " << type.getNumElements();
     return RegisterSlot(alloc, index);
   }
   // Indices: an iteration dimension plus a constant, or a constant.
@@ -308,14 +322,16 @@ FailureOr<RegisterSlot> ParallelEmitter::slotOf(Operation *access, Value storage
     std::optional<layout::AccessIndex> form;
     for (int d = 0; d < layout.rank() && !form; ++d)
       if (at.hasSameBase(lane.iteration[d]) && dependsOnlyOn(index, d))
-        form = layout::AccessIndex::iteration(d, at.constant - lane.iteration[d].constant);
+        form = layout::AccessIndex::iteration(
+            d, at.constant - lane.iteration[d].constant);
     if (!form && at.isConstant())
       form = layout::AccessIndex::constant(at.constant);
     if (!form)
-      return access->emitOpError()
-             << "index " << dim << " of fragment '" << tile::getUserName(storage)
-             << "' is neither an index of the parallel loop (plus a constant) nor a constant; "
-                "go through a shared buffer";
+      return access->emitOpError() << "index " << dim << " of fragment '"
+                                   << tile::getUserName(storage)
+                                   << "' is neither an index of the parallel "
+                                      "loop (plus a constant) nor a constant; "
+                                      "go through a shared buffer";
     if (form->iterationDim == layout::AccessIndex::kConstant)
       cacheable = false;
     indexForms.push_back(*form);
@@ -327,16 +343,18 @@ FailureOr<RegisterSlot> ParallelEmitter::slotOf(Operation *access, Value storage
       return failure();
     auto table = layout::projectedAccess(layout, view->layout, indexForms);
     if (!table)
-      return access->emitOpError() << "fragment '" << tile::getUserName(storage)
-                                   << "' is not where this loop needs it: " << table.error();
+      return access->emitOpError()
+             << "fragment '" << tile::getUserName(storage)
+             << "' is not where this loop needs it: " << table.error();
     fragmentAccesses[access] = FragmentAccess{*view, table->operandRegister};
     found = fragmentAccesses.find(access);
   }
   int64_t r = found->second.table[lane.reg];
   int64_t held = r < 0 ? -1 : found->second.view.registers[r];
   if (held < 0)
-    return access->emitOpError() << "accesses fragment '" << tile::getUserName(storage)
-                                 << "' beyond its shape";
+    return access->emitOpError()
+           << "accesses fragment '" << tile::getUserName(storage)
+           << "' beyond its shape";
   return RegisterSlot(alloc, held);
 }
 
@@ -344,12 +362,14 @@ Value &ParallelEmitter::current(RegisterSlot slot) {
   return registers[slot.first][slot.second];
 }
 
-LogicalResult ParallelEmitter::collectWrites(Region &region, Lane &lane,
-                                             llvm::SetVector<RegisterSlot> &slots) {
+LogicalResult
+ParallelEmitter::collectWrites(Region &region, Lane &lane,
+                               llvm::SetVector<RegisterSlot> &slots) {
   WalkResult result = region.walk([&](tile::StoreOp store) {
     if (!isRegisterBuffer(store.getDest()))
       return WalkResult::advance();
-    FailureOr<RegisterSlot> slot = slotOf(store, store.getDest(), store.getIndices(), lane);
+    FailureOr<RegisterSlot> slot =
+        slotOf(store, store.getDest(), store.getIndices(), lane);
     if (failed(slot))
       return WalkResult::interrupt();
     slots.insert(*slot);
@@ -366,7 +386,8 @@ LogicalResult ParallelEmitter::emitLoad(tile::LoadOp load, Lanes lanes) {
   Value storage = load.getSource();
   if (isRegisterBuffer(storage)) {
     for (Lane &lane : lanes) {
-      FailureOr<RegisterSlot> slot = slotOf(load, storage, load.getIndices(), lane);
+      FailureOr<RegisterSlot> slot =
+          slotOf(load, storage, load.getIndices(), lane);
       if (failed(slot))
         return failure();
       lane.map.map(load.getResult(), current(*slot));
@@ -390,21 +411,24 @@ LogicalResult ParallelEmitter::emitStore(tile::StoreOp store, Lanes lanes) {
   Value storage = store.getDest();
   if (isRegisterBuffer(storage)) {
     for (Lane &lane : lanes) {
-      FailureOr<RegisterSlot> slot = slotOf(store, storage, store.getIndices(), lane);
+      FailureOr<RegisterSlot> slot =
+          slotOf(store, storage, store.getIndices(), lane);
       if (failed(slot))
         return failure();
       Value value = mapped(store.getValue(), lane);
       Value &held = current(*slot);
       // A lane that is switched off keeps what the register held: zero in
       // padding, an element outside of dynamic extents.
-      held = lane.predicate
-                 ? arith::SelectOp::create(b, ix.loc(), lane.predicate, value, held).getResult()
-                 : value;
+      held = lane.predicate ? arith::SelectOp::create(
+                                  b, ix.loc(), lane.predicate, value, held)
+                                  .getResult()
+                            : value;
       written.insert(slot->first);
     }
     return success();
   }
-  FailureOr<SmallVector<LaneAccess>> where = accesses(store.getIndices(), lanes);
+  FailureOr<SmallVector<LaneAccess>> where =
+      accesses(store.getIndices(), lanes);
   if (failed(where))
     return failure();
   auto type = dyn_cast<tile::BufferType>(storage.getType());
@@ -419,12 +443,14 @@ LogicalResult ParallelEmitter::emitStore(tile::StoreOp store, Lanes lanes) {
 }
 
 LogicalResult ParallelEmitter::emitAtomic(tile::AtomicOp atomic, Lanes lanes) {
-  FailureOr<SmallVector<LaneAccess>> where = accesses(atomic.getIndices(), lanes);
+  FailureOr<SmallVector<LaneAccess>> where =
+      accesses(atomic.getIndices(), lanes);
   if (failed(where))
     return failure();
   if (primary && atomic.getResult() && !atomic.getResult().use_empty())
-    return atomic.emitOpError("the old value is needed in threads that repeat the iteration of "
-                              "others; store it in a shared buffer");
+    return atomic.emitOpError(
+        "the old value is needed in threads that repeat the iteration of "
+        "others; store it in a shared buffer");
   SmallVector<Value> values;
   for (auto [lane, access] : llvm::zip_equal(lanes, *where)) {
     values.push_back(mapped(atomic.getValue(), lane));
@@ -452,35 +478,41 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     return success();
   if (auto print = dyn_cast<tile::PrintOp>(source)) {
     if (print.getBuffer())
-      return print.emitOpError("cannot print a whole buffer inside of a parallel loop");
+      return print.emitOpError(
+          "cannot print a whole buffer inside of a parallel loop");
     for (Lane &lane : lanes) {
       SmallVector<Value> scalars;
       for (Value scalar : print.getScalars())
         scalars.push_back(mapped(scalar, lane));
       tile_gpu::PrintOp::create(b, ix.loc(), print.getMessage(), scalars,
-                                ix.both(lane.predicate, primary), print.getIsUnsigned());
+                                ix.both(lane.predicate, primary),
+                                print.getIsUnsigned());
     }
     return success();
   }
   if (auto check = dyn_cast<tile::AssertOp>(source)) {
     for (Lane &lane : lanes)
-      tile_gpu::AssertOp::create(b, ix.loc(), mapped(check.getCondition(), lane),
-                                 check.getMessage());
+      tile_gpu::AssertOp::create(
+          b, ix.loc(), mapped(check.getCondition(), lane), check.getMessage());
     return success();
   }
   if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(source)) {
     for (Lane &lane : lanes) {
-      LogicalResult done = llvm::TypeSwitch<Operation *, LogicalResult>(source)
-                               .Case<scf::IfOp>([&](auto inner) { return emitIf(inner, lane); })
-                               .Case<scf::ForOp>([&](auto inner) { return emitFor(inner, lane); })
-                               .Case<scf::WhileOp>([&](auto inner) { return emitWhile(inner, lane); });
+      LogicalResult done =
+          llvm::TypeSwitch<Operation *, LogicalResult>(source)
+              .Case<scf::IfOp>([&](auto inner) { return emitIf(inner, lane); })
+              .Case<scf::ForOp>(
+                  [&](auto inner) { return emitFor(inner, lane); })
+              .Case<scf::WhileOp>(
+                  [&](auto inner) { return emitWhile(inner, lane); });
       if (failed(done))
         return failure();
     }
     return success();
   }
   if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(source))
-    return source->emitOpError("depends on the iteration of a parallel loop; index the buffer instead");
+    return source->emitOpError("depends on the iteration of a parallel loop; "
+                               "index the buffer instead");
   if (!isMemoryEffectFree(source) || source->getNumRegions())
     return source->emitOpError("is not supported inside of a parallel loop");
 
@@ -491,7 +523,8 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     SmallVector<Value> values;
     for (Lane &lane : lanes)
       values.push_back(mapped(truncate.getIn(), lane));
-    values = kernel.convertScalars(values, truncate.getIn().getType(), truncate.getType());
+    values = kernel.convertScalars(values, truncate.getIn().getType(),
+                                   truncate.getType());
     for (auto [lane, value] : llvm::zip_equal(lanes, values))
       lane.map.map(truncate.getResult(), value);
     return success();
@@ -515,7 +548,8 @@ LogicalResult ParallelEmitter::emitGuarded(Block &block, Lane &lane) {
     before.push_back(current(slot));
     types.push_back(before.back().getType());
   }
-  auto guard = scf::IfOp::create(b, op.getLoc(), types, lane.predicate, /*withElse=*/!types.empty());
+  auto guard = scf::IfOp::create(b, op.getLoc(), types, lane.predicate,
+                                 /*withElse=*/!types.empty());
   Value predicate = std::exchange(lane.predicate, Value());
   {
     OpBuilder::InsertionGuard insertion(b);
@@ -553,8 +587,9 @@ LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
     before.push_back(current(slot));
     types.push_back(before.back().getType());
   }
-  auto created = scf::IfOp::create(b, source.getLoc(), types, mapped(source.getCondition(), lane),
-                                   /*withElse=*/!types.empty() || source.elseBlock());
+  auto created = scf::IfOp::create(
+      b, source.getLoc(), types, mapped(source.getCondition(), lane),
+      /*withElse=*/!types.empty() || source.elseBlock());
   auto branch = [&](Block *from, Block *to) -> LogicalResult {
     OpBuilder::InsertionGuard insertion(b);
     b.setInsertionPointToStart(to);
@@ -578,7 +613,8 @@ LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
   };
   if (failed(branch(source.thenBlock(), created.thenBlock())))
     return failure();
-  if (created.elseBlock() && failed(branch(source.elseBlock(), created.elseBlock())))
+  if (created.elseBlock() &&
+      failed(branch(source.elseBlock(), created.elseBlock())))
     return failure();
   unsigned own = source.getNumResults();
   for (unsigned i = 0; i < own; ++i)
@@ -599,7 +635,8 @@ LogicalResult ParallelEmitter::emitFor(scf::ForOp source, Lane &lane) {
     inits.push_back(mapped(init, lane));
   for (RegisterSlot slot : slots)
     inits.push_back(current(slot));
-  auto created = scf::ForOp::create(b, source.getLoc(), mapped(source.getLowerBound(), lane),
+  auto created = scf::ForOp::create(b, source.getLoc(),
+                                    mapped(source.getLowerBound(), lane),
                                     mapped(source.getUpperBound(), lane),
                                     mapped(source.getStep(), lane), inits);
   created->setDiscardableAttrs(source->getDiscardableAttrDictionary());
@@ -651,7 +688,8 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
   for (Value init : inits)
     beforeTypes.push_back(init.getType());
   auto created = scf::WhileOp::create(b, source.getLoc(), resultTypes, inits);
-  auto emitRegion = [&](Block &from, Region &to, ArrayRef<Type> types) -> LogicalResult {
+  auto emitRegion = [&](Block &from, Region &to,
+                        ArrayRef<Type> types) -> LogicalResult {
     OpBuilder::InsertionGuard insertion(b);
     SmallVector<Location> locations(types.size(), source.getLoc());
     Block *block = b.createBlock(&to, to.end(), types, locations);
@@ -677,8 +715,10 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
       scf::YieldOp::create(b, source.getLoc(), operands);
     return success();
   };
-  if (failed(emitRegion(source.getBefore().front(), created.getBefore(), beforeTypes)) ||
-      failed(emitRegion(source.getAfter().front(), created.getAfter(), resultTypes)))
+  if (failed(emitRegion(source.getBefore().front(), created.getBefore(),
+                        beforeTypes)) ||
+      failed(emitRegion(source.getAfter().front(), created.getAfter(),
+                        resultTypes)))
     return failure();
   unsigned own = source.getNumResults();
   for (unsigned i = 0; i < own; ++i)

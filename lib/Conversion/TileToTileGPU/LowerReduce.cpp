@@ -46,14 +46,16 @@ struct Combiner {
     case tile::ReduceKind::Max:
     case tile::ReduceKind::AbsMax:
       if (real)
-        return propagateNaN ? arith::MaximumFOp::create(b, loc, lhs, rhs).getResult()
-                            : arith::MaxNumFOp::create(b, loc, lhs, rhs).getResult();
+        return propagateNaN
+                   ? arith::MaximumFOp::create(b, loc, lhs, rhs).getResult()
+                   : arith::MaxNumFOp::create(b, loc, lhs, rhs).getResult();
       return isUnsigned ? arith::MaxUIOp::create(b, loc, lhs, rhs).getResult()
                         : arith::MaxSIOp::create(b, loc, lhs, rhs).getResult();
     case tile::ReduceKind::Min:
       if (real)
-        return propagateNaN ? arith::MinimumFOp::create(b, loc, lhs, rhs).getResult()
-                            : arith::MinNumFOp::create(b, loc, lhs, rhs).getResult();
+        return propagateNaN
+                   ? arith::MinimumFOp::create(b, loc, lhs, rhs).getResult()
+                   : arith::MinNumFOp::create(b, loc, lhs, rhs).getResult();
       return isUnsigned ? arith::MinUIOp::create(b, loc, lhs, rhs).getResult()
                         : arith::MinSIOp::create(b, loc, lhs, rhs).getResult();
     case tile::ReduceKind::BitAnd:
@@ -72,18 +74,21 @@ struct Combiner {
       const llvm::fltSemantics &semantics = real.getFloatSemantics();
       bool hasInfinity = APFloat::semanticsHasInf(semantics);
       if (kind == tile::ReduceKind::Max)
-        attr = b.getFloatAttr(type, hasInfinity ? APFloat::getInf(semantics, true)
-                                                : APFloat::getLargest(semantics, true));
+        attr = b.getFloatAttr(type, hasInfinity
+                                        ? APFloat::getInf(semantics, true)
+                                        : APFloat::getLargest(semantics, true));
       else if (kind == tile::ReduceKind::Min)
-        attr = b.getFloatAttr(type, hasInfinity ? APFloat::getInf(semantics)
-                                                : APFloat::getLargest(semantics));
+        attr =
+            b.getFloatAttr(type, hasInfinity ? APFloat::getInf(semantics)
+                                             : APFloat::getLargest(semantics));
     } else {
       unsigned width = type.getIntOrFloatBitWidth();
       if (kind == tile::ReduceKind::Max && !isUnsigned)
         attr = b.getIntegerAttr(type, APInt::getSignedMinValue(width));
       else if (kind == tile::ReduceKind::Min)
-        attr = b.getIntegerAttr(type, isUnsigned ? APInt::getMaxValue(width)
-                                                 : APInt::getSignedMaxValue(width));
+        attr = b.getIntegerAttr(type, isUnsigned
+                                          ? APInt::getMaxValue(width)
+                                          : APInt::getSignedMaxValue(width));
       else if (kind == tile::ReduceKind::BitAnd)
         attr = b.getIntegerAttr(type, APInt::getAllOnes(width));
     }
@@ -96,7 +101,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   auto sourceType = cast<tile::BufferType>(op.getSource().getType());
   auto destType = cast<tile::BufferType>(op.getDest().getType());
   if (!sourceType.isFragment() || !destType.isFragment())
-    return op.emitOpError("reduces fragments to fragments only; copy shared buffers first");
+    return op.emitOpError(
+        "reduces fragments to fragments only; copy shared buffers first");
   FailureOr<FragmentView> source = viewFragment(op, op.getSource());
   FailureOr<FragmentView> dest = viewFragment(op, op.getDest());
   if (failed(source) || failed(dest))
@@ -114,7 +120,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       return op.emitOpError(dropped.error());
     destLayout = *dropped;
   }
-  std::optional<std::vector<int64_t>> table = destLayout.registerPermutation(plan->result);
+  std::optional<std::vector<int64_t>> table =
+      destLayout.registerPermutation(plan->result);
   if (!table)
     return op.emitOpError() << "result '" << tile::getUserName(op.getDest())
                             << "' is laid out as " << destLayout.str()
@@ -137,7 +144,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
                         .front();
       value = combiner.element(loc, value);
       if (Value occupied = occupancyPredicate(source->layout, r))
-        value = arith::SelectOp::create(b, loc, occupied, value, combiner.neutral(loc));
+        value = arith::SelectOp::create(b, loc, occupied, value,
+                                        combiner.neutral(loc));
       terms.push_back(value);
     }
     if (terms.empty())
@@ -159,8 +167,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     for (int64_t distance : step.xorDistances)
       for (Value &value : partial) {
         Value other = tile_gpu::ShuffleOp::create(b, loc, value.getType(),
-                                                  tile_gpu::ShuffleKind::Xor, value,
-                                                  ix.i32(distance));
+                                                  tile_gpu::ShuffleKind::Xor,
+                                                  value, ix.i32(distance));
         value = combiner.combine(loc, value, other);
       }
   }
@@ -178,7 +186,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     int64_t bytes = elementBytes(destScalar);
     int64_t partials = plan->sharedPartials();
     int64_t elements = plan->result.numElements();
-    int64_t available = scratchType.getNumElements() * elementBytes(scratchType.getElementType());
+    int64_t available = scratchType.getNumElements() *
+                        elementBytes(scratchType.getElementType());
     if (elements * partials * bytes > available)
       return op.emitOpError() << "needs " << elements * partials * bytes
                               << " bytes of scratch, has " << available;
@@ -198,7 +207,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
         place *= step.extent;
     }
     // Among the threads that hold the same partial result, one stores it:
-    // those whose digits of the butterflies, and of the source's replicas, are 0.
+    // those whose digits of the butterflies, and of the source's replicas, are
+    // 0.
     Value stores = primaryPredicate(source->layout);
     if (llvm::any_of(butterfly, [](int64_t value) { return value != 0; }))
       stores = ix.both(stores, ix.equal(threadFunction(butterfly), 0));
@@ -220,8 +230,9 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     for (auto [r, value] : llvm::enumerate(partial)) {
       Coordinate at = ix.add(ix.mul(linear(r), partials), digitPart);
       Value predicate = ix.both(stores, occupancyPredicate(plan->result, r));
-      tile_gpu::SharedStoreOp::create(b, loc, value, ix.materialize(ix.mul(at, bytes)),
-                                      static_cast<uint32_t>(*base), predicate, alignment);
+      tile_gpu::SharedStoreOp::create(
+          b, loc, value, ix.materialize(ix.mul(at, bytes)),
+          static_cast<uint32_t>(*base), predicate, alignment);
     }
     tile_gpu::BarrierOp::create(b, loc, IntegerAttr(), IntegerAttr());
     for (auto [r, value] : llvm::enumerate(partial)) {
@@ -230,8 +241,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       Value sum;
       for (int64_t i = 0; i < partials; ++i) {
         Value loaded = tile_gpu::SharedLoadOp::create(
-            b, loc, destScalar, address, static_cast<uint32_t>(*base + i * bytes), occupied,
-            alignment);
+            b, loc, destScalar, address,
+            static_cast<uint32_t>(*base + i * bytes), occupied, alignment);
         sum = sum ? combiner.combine(loc, sum, loaded) : loaded;
       }
       value = sum;
@@ -248,7 +259,8 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       continue;
     }
     Value value = partial[planned];
-    registers[held] = op.getClear() ? value : combiner.combine(loc, registers[held], value);
+    registers[held] =
+        op.getClear() ? value : combiner.combine(loc, registers[held], value);
   }
   writeRegisters(dest->alloc, registers);
   return success();

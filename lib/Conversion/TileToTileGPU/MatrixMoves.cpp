@@ -18,7 +18,8 @@ tilemlir::to_gpu::groupMatrices(ArrayRef<int64_t> matrices) {
   return groups;
 }
 
-std::optional<int> KernelLowering::contiguousDimension(Operation *op, Value buffer) {
+std::optional<int> KernelLowering::contiguousDimension(Operation *op,
+                                                       Value buffer) {
   tile::AllocOp alloc = tile::getAllocation(buffer);
   FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
   if (failed(layout))
@@ -52,7 +53,8 @@ std::optional<int> KernelLowering::contiguousDimension(Operation *op, Value buff
 FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
     Operation *op, Value buffer, ArrayRef<Coordinate> offsets,
     ArrayRef<int> iterationDim, const layout::FragmentLayout &fragment,
-    const layout::MatrixAccess &access, ArrayRef<SmallVector<int64_t, 4>> groups) {
+    const layout::MatrixAccess &access,
+    ArrayRef<SmallVector<int64_t, 4>> groups) {
   // Row coordinates by thread; groups that differ by a constant share a table.
   std::vector<std::vector<std::vector<int64_t>>> tables; // [table][dim][thread]
   SmallVector<Coordinates> addressed;
@@ -60,9 +62,11 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
   SmallVector<Coordinates> threadParts;
   for (ArrayRef<int64_t> group : groups) {
     std::vector<int64_t> matrices(group.begin(), group.end());
-    std::vector<std::vector<int64_t>> table(rank, std::vector<int64_t>(threads));
+    std::vector<std::vector<int64_t>> table(rank,
+                                            std::vector<int64_t>(threads));
     for (int64_t t = 0; t < threads; ++t) {
-      std::vector<int64_t> row = layout::matrixRowCoordinate(fragment, access, t, matrices);
+      std::vector<int64_t> row =
+          layout::matrixRowCoordinate(fragment, access, t, matrices);
       for (int d = 0; d < rank; ++d)
         table[d][t] = row[d];
     }
@@ -104,23 +108,26 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
 LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,
                                            ArrayRef<Coordinate> offsets,
                                            ArrayRef<int> iterationDim,
-                                           const FragmentView &view, Type elementType,
-                                           bool isLoad) {
+                                           const FragmentView &view,
+                                           Type elementType, bool isLoad) {
   int64_t bits = tile::getElementBits(elementType);
   std::optional<int> contiguous = contiguousDimension(op, buffer);
   int contiguousIteration = contiguous ? iterationDim[*contiguous] : -1;
   if (contiguousIteration < 0)
-    return op->emitOpError("no dimension of the copied part is contiguous in shared memory");
-  auto access = layout::matchMatrixAccess(view.layout, bits, contiguousIteration);
+    return op->emitOpError(
+        "no dimension of the copied part is contiguous in shared memory");
+  auto access =
+      layout::matchMatrixAccess(view.layout, bits, contiguousIteration);
   if (!access)
-    return op->emitOpError() << (isLoad ? "ldmatrix" : "stmatrix")
-                             << " cannot move this fragment: " << access.error();
+    return op->emitOpError()
+           << (isLoad ? "ldmatrix" : "stmatrix")
+           << " cannot move this fragment: " << access.error();
   SmallVector<int64_t> numbers;
   for (int64_t i = 0; i < access->numMatrices; ++i)
     numbers.push_back(i);
   SmallVector<MatrixGroup> groups = groupMatrices(numbers);
-  FailureOr<SmallVector<SharedAddress>> addresses =
-      matrixAddresses(op, buffer, offsets, iterationDim, view.layout, *access, groups);
+  FailureOr<SmallVector<SharedAddress>> addresses = matrixAddresses(
+      op, buffer, offsets, iterationDim, view.layout, *access, groups);
   if (failed(addresses))
     return failure();
   int64_t perMatrix = access->registersPerMatrix;
@@ -132,20 +139,25 @@ LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,
     auto elements = VectorType::get({count * perMatrix}, scalar);
     if (isLoad) {
       Value loaded = tile_gpu::LdmatrixOp::create(
-          b, ix.loc(), words, address.base, static_cast<uint32_t>(address.offset),
-          access->transposed);
+          b, ix.loc(), words, address.base,
+          static_cast<uint32_t>(address.offset), access->transposed);
       SmallVector<Value> values =
           toElements(vector::BitCastOp::create(b, ix.loc(), elements, loaded));
       for (auto [i, value] : llvm::enumerate(values))
-        registers[view.registers[group[i / perMatrix] * perMatrix + i % perMatrix]] = value;
+        registers[view.registers[group[i / perMatrix] * perMatrix +
+                                 i % perMatrix]] = value;
       continue;
     }
     SmallVector<Value> values;
     for (int64_t i = 0; i < count * perMatrix; ++i)
-      values.push_back(registers[view.registers[group[i / perMatrix] * perMatrix + i % perMatrix]]);
-    Value packed = vector::BitCastOp::create(b, ix.loc(), words, fromElements(values));
+      values.push_back(
+          registers[view.registers[group[i / perMatrix] * perMatrix +
+                                   i % perMatrix]]);
+    Value packed =
+        vector::BitCastOp::create(b, ix.loc(), words, fromElements(values));
     tile_gpu::StmatrixOp::create(b, ix.loc(), packed, address.base,
-                                 static_cast<uint32_t>(address.offset), access->transposed);
+                                 static_cast<uint32_t>(address.offset),
+                                 access->transposed);
   }
   if (isLoad)
     writeRegisters(view.alloc, registers);

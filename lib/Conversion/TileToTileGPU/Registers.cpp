@@ -1,4 +1,5 @@
-//===- Registers.cpp - Buffers as SSA values, scalar conversions -*- C++ -*-===//
+//===- Registers.cpp - Buffers as SSA values, scalar conversions -*- C++
+//-*-===//
 //
 // Fragments are read and written as whole vectors here; their promotion to
 // values is a pass of its own. Local buffers are registers when every index is
@@ -31,17 +32,20 @@ Value KernelLowering::fromElements(ArrayRef<Value> values) {
   auto type = VectorType::get({static_cast<int64_t>(values.size())},
                               values.front().getType());
   if (auto to = values.front().getDefiningOp<vector::ToElementsOp>())
-    if (to.getSource().getType() == type && llvm::equal(to.getElements(), values))
+    if (to.getSource().getType() == type &&
+        llvm::equal(to.getElements(), values))
       return to.getSource();
   return vector::FromElementsOp::create(b, ix.loc(), type, values);
 }
 
 SmallVector<Value> KernelLowering::readRegisters(tile::AllocOp alloc) {
-  VectorType type = tile_gpu::getRegisterType(cast<tile::BufferType>(alloc.getType()));
+  VectorType type =
+      tile_gpu::getRegisterType(cast<tile::BufferType>(alloc.getType()));
   return toElements(tile_gpu::ReadFragmentOp::create(b, ix.loc(), type, alloc));
 }
 
-void KernelLowering::writeRegisters(tile::AllocOp alloc, ArrayRef<Value> values) {
+void KernelLowering::writeRegisters(tile::AllocOp alloc,
+                                    ArrayRef<Value> values) {
   tile_gpu::WriteFragmentOp::create(b, ix.loc(), fromElements(values), alloc);
 }
 
@@ -62,17 +66,20 @@ static bool hasConstantAccesses(Value buffer) {
   for (Operation *user : buffer.getUsers()) {
     bool constant =
         llvm::TypeSwitch<Operation *, bool>(user)
-            .Case<tile::LoadOp, tile::StoreOp>(
-                [](auto access) { return llvm::all_of(access.getIndices(), isConstantIndex); })
+            .Case<tile::LoadOp, tile::StoreOp>([](auto access) {
+              return llvm::all_of(access.getIndices(), isConstantIndex);
+            })
             .Case<tile::SubviewOp>([](tile::SubviewOp view) {
               return llvm::all_of(view.getOffsets(), isConstantIndex) &&
                      hasConstantAccesses(view.getResult());
             })
-            .Case<tile::ReshapeOp>(
-                [](tile::ReshapeOp view) { return hasConstantAccesses(view.getResult()); })
+            .Case<tile::ReshapeOp>([](tile::ReshapeOp view) {
+              return hasConstantAccesses(view.getResult());
+            })
             .Case<tile::CopyOp>([&](tile::CopyOp copy) {
-              auto offsets = copy.getSource() == buffer ? copy.getSourceOffsets()
-                                                        : copy.getDestOffsets();
+              auto offsets = copy.getSource() == buffer
+                                 ? copy.getSourceOffsets()
+                                 : copy.getDestOffsets();
               return llvm::all_of(offsets, isConstantIndex);
             })
             .Case<tile::FillOp, tile::PrintOp>([](auto) { return true; })
@@ -103,9 +110,11 @@ Value KernelLowering::localMemory(tile::AllocOp alloc) {
   Value &memory = localMemories[alloc];
   if (!memory) {
     auto type = cast<tile::BufferType>(alloc.getType());
-    auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Private);
-    auto memrefType = MemRefType::get({type.getNumElements()}, type.getScalarType(),
-                                      MemRefLayoutAttrInterface(), space);
+    auto space =
+        gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Private);
+    auto memrefType =
+        MemRefType::get({type.getNumElements()}, type.getScalarType(),
+                        MemRefLayoutAttrInterface(), space);
     OpBuilder entryBuilder(entry);
     memory = memref::AllocaOp::create(entryBuilder, alloc.getLoc(), memrefType);
   }
@@ -126,7 +135,8 @@ static Value toIndex(OpBuilder &b, Location loc, Value value) {
 }
 
 FailureOr<SmallVector<Value>>
-KernelLowering::loadLocal(Operation *op, Value buffer, ArrayRef<LaneAccess> lanes) {
+KernelLowering::loadLocal(Operation *op, Value buffer,
+                          ArrayRef<LaneAccess> lanes) {
   tile::AllocOp alloc = tile::getAllocation(buffer);
   ArrayRef<int64_t> shape = cast<tile::BufferType>(alloc.getType()).getShape();
   SmallVector<Value> results;
@@ -146,7 +156,8 @@ KernelLowering::loadLocal(Operation *op, Value buffer, ArrayRef<LaneAccess> lane
     Value index = ix.materialize(linearize(ix, shape, lane.coordinates));
     // A false predicate must not read beyond the buffer.
     if (lane.predicate)
-      index = arith::SelectOp::create(b, ix.loc(), lane.predicate, index, ix.i32(0));
+      index = arith::SelectOp::create(b, ix.loc(), lane.predicate, index,
+                                      ix.i32(0));
     results.push_back(memref::LoadOp::create(b, ix.loc(), localMemory(alloc),
                                              toIndex(b, ix.loc(), index)));
   }
@@ -179,15 +190,17 @@ LogicalResult KernelLowering::storeLocal(Operation *op, Value buffer,
     Value index = ix.materialize(linearize(ix, shape, lane.coordinates));
     Value memory = localMemory(alloc);
     if (lane.predicate) {
-      Value safeIndex =
-          arith::SelectOp::create(b, ix.loc(), lane.predicate, index, ix.i32(0));
+      Value safeIndex = arith::SelectOp::create(b, ix.loc(), lane.predicate,
+                                                index, ix.i32(0));
       Value position = toIndex(b, ix.loc(), safeIndex);
       Value old = memref::LoadOp::create(b, ix.loc(), memory, position);
-      Value chosen = arith::SelectOp::create(b, ix.loc(), lane.predicate, value, old);
+      Value chosen =
+          arith::SelectOp::create(b, ix.loc(), lane.predicate, value, old);
       memref::StoreOp::create(b, ix.loc(), chosen, memory, position);
       continue;
     }
-    memref::StoreOp::create(b, ix.loc(), value, memory, toIndex(b, ix.loc(), index));
+    memref::StoreOp::create(b, ix.loc(), value, memory,
+                            toIndex(b, ix.loc(), index));
   }
   return success();
 }
@@ -207,20 +220,24 @@ static Value convertValue(OpBuilder &b, Location loc, Value value, Type from,
     return element;
   };
   Type target = withElement(to);
-  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+  unsigned fromBits = from.getIntOrFloatBitWidth(),
+           toBits = to.getIntOrFloatBitWidth();
   if (isa<FloatType>(from) && isa<FloatType>(to)) {
     if (fromBits < toBits)
       return arith::ExtFOp::create(b, loc, target, value);
     if (fromBits > toBits)
       return arith::TruncFOp::create(b, loc, target, value);
     // f16 <-> bf16 and between the 8-bit types: exact in f32, rounded once.
-    Value wide = arith::ExtFOp::create(b, loc, withElement(b.getF32Type()), value);
+    Value wide =
+        arith::ExtFOp::create(b, loc, withElement(b.getF32Type()), value);
     return arith::TruncFOp::create(b, loc, target, wide);
   }
   if (isa<FloatType>(from)) {
     if (to.isInteger(1)) {
-      Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value, none);
+      Value none =
+          arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value,
+                                   none);
     }
     if (fromBits < 32)
       value = arith::ExtFOp::create(b, loc, withElement(b.getF32Type()), value);
@@ -232,12 +249,17 @@ static Value convertValue(OpBuilder &b, Location loc, Value value, Type from,
     bool isUnsigned = fromUnsigned || fromBits == 1;
     // Integers to small floats round once from the exact value.
     Type through = toBits < 16 ? withElement(b.getF32Type()) : target;
-    Value wide = isUnsigned ? arith::UIToFPOp::create(b, loc, through, value).getResult()
-                            : arith::SIToFPOp::create(b, loc, through, value).getResult();
-    return through == target ? wide : arith::TruncFOp::create(b, loc, target, wide).getResult();
+    Value wide =
+        isUnsigned
+            ? arith::UIToFPOp::create(b, loc, through, value).getResult()
+            : arith::SIToFPOp::create(b, loc, through, value).getResult();
+    return through == target
+               ? wide
+               : arith::TruncFOp::create(b, loc, target, wide).getResult();
   }
   if (to.isInteger(1)) {
-    Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+    Value none =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, none);
   }
   if (fromBits > toBits)
@@ -247,9 +269,10 @@ static Value convertValue(OpBuilder &b, Location loc, Value value, Type from,
   return arith::ExtSIOp::create(b, loc, target, value);
 }
 
-SmallVector<Value> KernelLowering::convertScalars(ArrayRef<Value> values, Type from,
-                                                  Type to) {
-  bool fromUnsigned = from.isUnsignedInteger(), toUnsigned = to.isUnsignedInteger();
+SmallVector<Value> KernelLowering::convertScalars(ArrayRef<Value> values,
+                                                  Type from, Type to) {
+  bool fromUnsigned = from.isUnsignedInteger(),
+       toUnsigned = to.isUnsignedInteger();
   from = tile::getScalarType(from);
   to = tile::getScalarType(to);
   SmallVector<Value> results;
@@ -270,6 +293,7 @@ SmallVector<Value> KernelLowering::convertScalars(ArrayRef<Value> values, Type f
       results.append(toElements(converted));
     }
   for (; i < values.size(); ++i)
-    results.push_back(convertValue(b, ix.loc(), values[i], from, to, fromUnsigned, toUnsigned));
+    results.push_back(convertValue(b, ix.loc(), values[i], from, to,
+                                   fromUnsigned, toUnsigned));
   return results;
 }

@@ -22,8 +22,9 @@ KernelLowering::sharedLayout(Operation *user, tile::AllocOp alloc) {
   auto type = cast<tile::BufferType>(alloc.getType());
   tile::SharedLayoutAttr attr = type.getSharedLayout();
   if (!attr)
-    return user->emitOpError() << "uses shared buffer '" << tile::getUserName(alloc)
-                               << "', which has no layout";
+    return user->emitOpError()
+           << "uses shared buffer '" << tile::getUserName(alloc)
+           << "', which has no layout";
   return attr.getLayout(type.getShape(), type.getElementBits());
 }
 
@@ -31,15 +32,17 @@ FailureOr<int64_t> KernelLowering::sharedOffset(Operation *user,
                                                 tile::AllocOp alloc) {
   auto attr = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
   if (!attr)
-    return user->emitOpError() << "uses shared buffer '" << tile::getUserName(alloc)
-                               << "', which has no tile.shared_offset";
+    return user->emitOpError()
+           << "uses shared buffer '" << tile::getUserName(alloc)
+           << "', which has no tile.shared_offset";
   FailureOr<layout::SharedLayout> layout = sharedLayout(user, alloc);
   if (failed(layout))
     return failure();
   if (attr.getInt() % layout->requiredAlignment())
-    return alloc.emitOpError() << "is at byte " << attr.getInt()
-                               << " of shared memory, but its layout needs a multiple of "
-                               << layout->requiredAlignment();
+    return alloc.emitOpError()
+           << "is at byte " << attr.getInt()
+           << " of shared memory, but its layout needs a multiple of "
+           << layout->requiredAlignment();
   return attr.getInt();
 }
 
@@ -108,7 +111,8 @@ KernelLowering::sharedAddresses(Operation *user, tile::AllocOp alloc,
   const layout::SharedLayout &layout = *layoutOr;
   int64_t buffer = *bufferOr;
   if (layout.elementBits() % 8)
-    return user->emitOpError("accesses elements narrower than a byte in shared memory");
+    return user->emitOpError(
+        "accesses elements narrower than a byte in shared memory");
   SmallVector<SharedAddress> result(coordinates.size());
   if (coordinates.empty())
     return result;
@@ -131,11 +135,15 @@ KernelLowering::sharedAddresses(Operation *user, tile::AllocOp alloc,
       step = layout.panelBytes();
       if (step % patternBytes(layout) == 0) {
         separate[d] = true;
-        slot = ix.add(slot, ix.mul(ix.divide(first[d].other, layout.panelElements()), step));
+        slot = ix.add(
+            slot,
+            ix.mul(ix.divide(first[d].other, layout.panelElements()), step));
         continue;
       }
     }
-    if (!wholePanels && (step * std::max<int64_t>(1, first[d].otherDivisor)) % patternBytes(layout) == 0) {
+    if (!wholePanels && (step * std::max<int64_t>(1, first[d].otherDivisor)) %
+                                patternBytes(layout) ==
+                            0) {
       separate[d] = true;
       slot = ix.add(slot, ix.mul(first[d].other, step));
       continue;
@@ -149,7 +157,8 @@ KernelLowering::sharedAddresses(Operation *user, tile::AllocOp alloc,
     for (int64_t t = 0; t < threads; ++t) {
       std::vector<int64_t> start(layout.rank(), 0);
       for (int d = 0; d < layout.rank(); ++d)
-        start[d] = (first[d].thread ? (*first[d].table)[t] : 0) + first[d].constant;
+        start[d] =
+            (first[d].thread ? (*first[d].table)[t] : 0) + first[d].constant;
       distinct.insert(std::move(start));
     }
     std::vector<std::vector<int64_t>> deltas;
@@ -216,7 +225,8 @@ KernelLowering::groupShared(const layout::SharedLayout &layout,
         return false;
       for (int d = 0; d < layout.rank(); ++d)
         if (!lane.coordinates[d].hasSameBase(start[d]) ||
-            lane.coordinates[d].constant != start[d].constant + (d == fastest ? i : 0))
+            lane.coordinates[d].constant !=
+                start[d].constant + (d == fastest ? i : 0))
           return false;
     }
     return true;
@@ -252,16 +262,19 @@ KernelLowering::loadShared(Operation *op, Value buffer,
   SmallVector<Coordinates> starts;
   for (LaneGroup group : groups)
     starts.push_back(lanes[group.first].coordinates);
-  FailureOr<SmallVector<SharedAddress>> addresses = sharedAddresses(op, alloc, starts);
+  FailureOr<SmallVector<SharedAddress>> addresses =
+      sharedAddresses(op, alloc, starts);
   if (failed(addresses))
     return failure();
   SmallVector<Value> results;
   for (auto [group, address] : llvm::zip_equal(groups, *addresses)) {
     Type scalar = type.getScalarType();
-    Type registers = group.count == 1 ? scalar : VectorType::get({group.count}, scalar);
+    Type registers =
+        group.count == 1 ? scalar : VectorType::get({group.count}, scalar);
     Value loaded = tile_gpu::SharedLoadOp::create(
-        b, ix.loc(), registers, address.base, static_cast<uint32_t>(address.offset),
-        lanes[group.first].predicate, b.getI64IntegerAttr(group.count * bytes));
+        b, ix.loc(), registers, address.base,
+        static_cast<uint32_t>(address.offset), lanes[group.first].predicate,
+        b.getI64IntegerAttr(group.count * bytes));
     if (group.count == 1)
       results.push_back(loaded);
     else
@@ -289,17 +302,17 @@ LogicalResult KernelLowering::storeShared(Operation *op, Value buffer,
   SmallVector<Coordinates> starts;
   for (LaneGroup group : groups)
     starts.push_back(lanes[group.first].coordinates);
-  FailureOr<SmallVector<SharedAddress>> addresses = sharedAddresses(op, alloc, starts);
+  FailureOr<SmallVector<SharedAddress>> addresses =
+      sharedAddresses(op, alloc, starts);
   if (failed(addresses))
     return failure();
   for (auto [group, address] : llvm::zip_equal(groups, *addresses)) {
     Value value = group.count == 1
                       ? values[group.first]
                       : fromElements(values.slice(group.first, group.count));
-    tile_gpu::SharedStoreOp::create(b, ix.loc(), value, address.base,
-                                    static_cast<uint32_t>(address.offset),
-                                    lanes[group.first].predicate,
-                                    b.getI64IntegerAttr(group.count * bytes));
+    tile_gpu::SharedStoreOp::create(
+        b, ix.loc(), value, address.base, static_cast<uint32_t>(address.offset),
+        lanes[group.first].predicate, b.getI64IntegerAttr(group.count * bytes));
   }
   return success();
 }

@@ -21,7 +21,8 @@ tilemlir::to_gpu::keptDimensions(ArrayRef<int64_t> sizes,
   SmallVector<int64_t> kept;
   size_t next = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    size_t sourceLeft = sizes.size() - d, resultLeft = resultShape.size() - next;
+    size_t sourceLeft = sizes.size() - d,
+           resultLeft = resultShape.size() - next;
     bool mustKeep = sourceLeft == resultLeft;
     if (next < resultShape.size() && sizes[d] == resultShape[next] &&
         (mustKeep || sizes[d] != 1)) {
@@ -43,20 +44,23 @@ FailureOr<FragmentView> KernelLowering::viewFragment(Operation *user,
     auto type = cast<tile::BufferType>(alloc.getType());
     tile::FragmentLayoutAttr attr = type.getFragmentLayout();
     if (!attr)
-      return user->emitOpError() << "uses fragment '" << tile::getUserName(buffer)
-                                 << "', which has no layout";
+      return user->emitOpError()
+             << "uses fragment '" << tile::getUserName(buffer)
+             << "', which has no layout";
     FragmentView view{alloc, attr.getLayout(), {}};
     if (view.layout.numThreads() != threads)
       return user->emitOpError()
-             << "uses fragment '" << tile::getUserName(buffer) << "' laid out over "
-             << view.layout.numThreads() << " threads in a kernel of " << threads;
+             << "uses fragment '" << tile::getUserName(buffer)
+             << "' laid out over " << view.layout.numThreads()
+             << " threads in a kernel of " << threads;
     view.registers.resize(view.layout.numRegisters());
     std::iota(view.registers.begin(), view.registers.end(), 0);
     return view;
   }
   auto refuse = [&](const std::string &reason) {
-    return user->emitOpError() << "cannot view fragment '"
-                               << tile::getUserName(buffer) << "' like this: " << reason;
+    return user->emitOpError()
+           << "cannot view fragment '" << tile::getUserName(buffer)
+           << "' like this: " << reason;
   };
   if (auto subview = dyn_cast<tile::SubviewOp>(op)) {
     FailureOr<FragmentView> view = viewFragment(user, subview.getSource());
@@ -92,7 +96,8 @@ FailureOr<FragmentView> KernelLowering::viewFragment(Operation *user,
     FailureOr<FragmentView> view = viewFragment(user, reshape.getSource());
     if (failed(view))
       return failure();
-    ArrayRef<int64_t> shape = cast<tile::BufferType>(reshape.getType()).getShape();
+    ArrayRef<int64_t> shape =
+        cast<tile::BufferType>(reshape.getType()).getShape();
     auto reshaped = view->layout.reshape({shape.begin(), shape.end()});
     if (!reshaped)
       return refuse(reshaped.error());
@@ -122,7 +127,8 @@ LogicalResult KernelLowering::mapToAllocation(Operation *user, Value buffer,
     return mapToAllocation(user, subview.getSource(), coordinates);
   }
   if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-    ArrayRef<int64_t> from = cast<tile::BufferType>(reshape.getType()).getShape();
+    ArrayRef<int64_t> from =
+        cast<tile::BufferType>(reshape.getType()).getShape();
     ArrayRef<int64_t> to =
         cast<tile::BufferType>(reshape.getSource().getType()).getShape();
     Coordinates mapped(to.size());
@@ -174,10 +180,11 @@ LogicalResult KernelLowering::mapToAllocation(Operation *user, Value buffer,
   int64_t sourceBits =
       cast<tile::BufferType>(bitcast.getSource().getType()).getElementBits();
   if (viewBits < sourceBits)
-    return user->emitOpError()
-           << "accesses '" << tile::getUserName(buffer)
-           << "' through a view with narrower elements (" << viewBits << " bits instead of "
-           << sourceBits << "); declare the buffer with the narrower type and view it as the wider";
+    return user->emitOpError() << "accesses '" << tile::getUserName(buffer)
+                               << "' through a view with narrower elements ("
+                               << viewBits << " bits instead of " << sourceBits
+                               << "); declare the buffer with the narrower "
+                                  "type and view it as the wider";
   if (!coordinates.empty())
     coordinates.back() = ix.mul(coordinates.back(), viewBits / sourceBits);
   return mapToAllocation(user, bitcast.getSource(), coordinates);
@@ -200,19 +207,29 @@ static bool isContiguous(Value tensor) {
   return cast<MemRefType>(tensor.getType()).getLayout().isIdentity();
 }
 
+int64_t KernelLowering::promisedAlignment(Value tensor) {
+  // What the launch guard of this argument checks, for its base and its rows.
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!function)
+    return 0;
+  auto declared = function.getArgAttrOfType<tile::ArgumentAttr>(
+      argument.getArgNumber(), "tile.argument");
+  if (declared && declared.getAlignment() > 0)
+    return std::min(assumedAlignment, declared.getAlignment());
+  return assumedAlignment;
+}
+
 int64_t KernelLowering::tensorAlignment(Value tensor) {
-  int64_t bytes = elementBytes(cast<MemRefType>(tensor.getType()).getElementType());
-  int64_t alignment = std::max(assumedAlignment, bytes);
+  int64_t bytes =
+      elementBytes(cast<MemRefType>(tensor.getType()).getElementType());
   // Workspaces come from the framework's allocator: at least 256 bytes.
   if (tensor.getDefiningOp<tile::WorkspaceOp>())
     return 256;
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    if (auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
-      if (auto declared = function.getArgAttrOfType<tile::ArgumentAttr>(
-              argument.getArgNumber(), "tile.argument"))
-        if (declared.getAlignment() > 0 && assumedAlignment > 0)
-          alignment = std::max(bytes, declared.getAlignment());
-  return alignment;
+  return std::max(bytes, promisedAlignment(tensor));
 }
 
 int64_t KernelLowering::strideDivisor(Value tensor, int64_t axis) {
@@ -221,7 +238,7 @@ int64_t KernelLowering::strideDivisor(Value tensor, int64_t axis) {
     return std::abs(stride);
   auto type = cast<MemRefType>(tensor.getType());
   int64_t bytes = elementBytes(type.getElementType());
-  int64_t promised = std::max<int64_t>(1, assumedAlignment / bytes);
+  int64_t promised = std::max<int64_t>(1, promisedAlignment(tensor) / bytes);
   // Strides that the caller chooses are not promised.
   if (!isContiguous(tensor))
     return 1;
@@ -242,7 +259,8 @@ int64_t KernelLowering::innerExtentDivisor(Value tensor) {
     return type.getDimSize(last);
   // The pitch of a contiguous matrix is its inner extent.
   if (isContiguous(tensor) && type.getRank() > 1)
-    return std::max<int64_t>(1, assumedAlignment / elementBytes(type.getElementType()));
+    return std::max<int64_t>(1, promisedAlignment(tensor) /
+                                    elementBytes(type.getElementType()));
   return 1;
 }
 
@@ -287,8 +305,8 @@ Value KernelLowering::globalOffset(Value tensor,
     if (isStatic)
       constant += coordinate.constant * strides[axis];
     else
-      registerPart = ix.add(
-          registerPart, ix.mul(stride(tensor, axis), ix.i64(coordinate.constant)));
+      registerPart = ix.add(registerPart, ix.mul(stride(tensor, axis),
+                                                 ix.i64(coordinate.constant)));
   }
   Value result = ix.add(ix.add(threadPart, otherPart), registerPart);
   if (!result)
@@ -307,7 +325,9 @@ Value KernelLowering::boundsPredicate(Value tensor,
       if (!coordinate.other &&
           (coordinate.thread
                ? llvm::all_of(*coordinate.table,
-                              [&](int64_t value) { return inside(value + coordinate.constant); })
+                              [&](int64_t value) {
+                                return inside(value + coordinate.constant);
+                              })
                : inside(coordinate.constant)))
         continue;
     }
@@ -326,7 +346,9 @@ SmallVector<LaneGroup> KernelLowering::groupGlobal(Value tensor,
   int64_t bytes = elementBytes(type.getElementType());
   SmallVector<int64_t> strides = stridesOf(tensor);
   int64_t rank = type.getRank();
-  int64_t widest = rank && strides[rank - 1] == 1 && bytes <= maxBytes ? maxBytes / bytes : 1;
+  int64_t widest = rank && strides[rank - 1] == 1 && bytes <= maxBytes
+                       ? maxBytes / bytes
+                       : 1;
   if (wholeVectorsOnly && rank)
     while (widest > 1 && innerExtentDivisor(tensor) % widest)
       widest /= 2;
@@ -379,12 +401,15 @@ KernelLowering::loadGlobal(Operation *op, Value tensor,
   for (LaneGroup group : groupGlobal(tensor, lanes, checkBounds)) {
     const LaneAccess &lane = lanes[group.first];
     Value predicate = lane.predicate;
-    Value inside = checkBounds ? boundsPredicate(tensor, lane.coordinates) : Value();
+    Value inside =
+        checkBounds ? boundsPredicate(tensor, lane.coordinates) : Value();
     predicate = ix.both(predicate, inside);
-    auto alignment = b.getI64IntegerAttr(llvm::bit_floor(uint64_t(group.count * bytes)));
+    auto alignment =
+        b.getI64IntegerAttr(llvm::bit_floor(uint64_t(group.count * bytes)));
     Value loaded = tile_gpu::GlobalLoadOp::create(
         b, ix.loc(), registersOf(scalar, group.count), tensor,
-        globalOffset(tensor, lane.coordinates), predicate, alignment, cacheHint);
+        globalOffset(tensor, lane.coordinates), predicate, alignment,
+        cacheHint);
     SmallVector<Value> values =
         group.count == 1 ? SmallVector<Value>{loaded} : toElements(loaded);
     auto safeValue = dyn_cast_or_null<TypedAttr>(safe);
@@ -412,7 +437,8 @@ LogicalResult KernelLowering::storeGlobal(Operation *op, Value tensor,
     Value value = group.count == 1
                       ? values[group.first]
                       : fromElements(values.slice(group.first, group.count));
-    auto alignment = b.getI64IntegerAttr(llvm::bit_floor(uint64_t(group.count * bytes)));
+    auto alignment =
+        b.getI64IntegerAttr(llvm::bit_floor(uint64_t(group.count * bytes)));
     tile_gpu::GlobalStoreOp::create(b, ix.loc(), value, tensor,
                                     globalOffset(tensor, lane.coordinates),
                                     predicate, alignment, cacheHint);
@@ -424,9 +450,10 @@ LogicalResult KernelLowering::storeGlobal(Operation *op, Value tensor,
 // Any storage
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>>
-KernelLowering::load(Operation *op, Value storage, ArrayRef<LaneAccess> lanes,
-                     bool checkBounds, Attribute safe) {
+FailureOr<SmallVector<Value>> KernelLowering::load(Operation *op, Value storage,
+                                                   ArrayRef<LaneAccess> lanes,
+                                                   bool checkBounds,
+                                                   Attribute safe) {
   if (isa<MemRefType>(storage.getType()))
     return loadGlobal(op, storage, lanes, checkBounds, safe);
   SmallVector<LaneAccess> mapped(lanes);
@@ -437,7 +464,8 @@ KernelLowering::load(Operation *op, Value storage, ArrayRef<LaneAccess> lanes,
   if (type.isShared())
     return loadShared(op, storage, mapped);
   if (!type.isLocal())
-    return op->emitOpError("cannot read a fragment here: its elements belong to other threads");
+    return op->emitOpError(
+        "cannot read a fragment here: its elements belong to other threads");
   return loadLocal(op, storage, mapped);
 }
 
@@ -455,7 +483,8 @@ LogicalResult KernelLowering::store(Operation *op, Value storage,
   if (type.isShared())
     return storeShared(op, storage, values, mapped);
   if (!type.isLocal())
-    return op->emitOpError("cannot write a fragment here: its elements belong to other threads");
+    return op->emitOpError(
+        "cannot write a fragment here: its elements belong to other threads");
   return storeLocal(op, storage, values, mapped);
 }
 
@@ -469,18 +498,20 @@ KernelLowering::atomic(tile::AtomicOp op, Value storage, ArrayRef<Value> values,
     for (auto [value, lane] : llvm::zip_equal(values, lanes)) {
       Value predicate = lane.predicate;
       if (checkBounds)
-        predicate = ix.both(predicate, boundsPredicate(storage, lane.coordinates));
+        predicate =
+            ix.both(predicate, boundsPredicate(storage, lane.coordinates));
       auto created = tile_gpu::GlobalAtomicOp::create(
           b, ix.loc(), resultType, op.getKind(), value, storage,
-          globalOffset(storage, lane.coordinates), predicate, op.getMemoryOrder(),
-          isUnsigned);
+          globalOffset(storage, lane.coordinates), predicate,
+          op.getMemoryOrder(), isUnsigned);
       results.push_back(created.getResult());
     }
     return results;
   }
   auto type = cast<tile::BufferType>(storage.getType());
   if (!type.isShared())
-    return op.emitOpError("atomics act on global tensors and shared buffers only");
+    return op.emitOpError(
+        "atomics act on global tensors and shared buffers only");
   SmallVector<Coordinates> coordinates;
   for (const LaneAccess &lane : lanes) {
     coordinates.push_back(lane.coordinates);
@@ -491,10 +522,12 @@ KernelLowering::atomic(tile::AtomicOp op, Value storage, ArrayRef<Value> values,
       sharedAddresses(op, tile::getAllocation(storage), coordinates);
   if (failed(addresses))
     return failure();
-  for (auto [value, lane, address] : llvm::zip_equal(values, lanes, *addresses)) {
+  for (auto [value, lane, address] :
+       llvm::zip_equal(values, lanes, *addresses)) {
     auto created = tile_gpu::SharedAtomicOp::create(
         b, ix.loc(), resultType, op.getKind(), value, address.base,
-        static_cast<uint32_t>(address.offset), lane.predicate, op.getMemoryOrder(), isUnsigned);
+        static_cast<uint32_t>(address.offset), lane.predicate,
+        op.getMemoryOrder(), isUnsigned);
     results.push_back(created.getResult());
   }
   return results;

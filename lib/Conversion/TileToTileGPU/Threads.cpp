@@ -117,7 +117,8 @@ Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
   return *result;
 }
 
-Coordinate KernelLowering::threadCoordinate(const std::vector<int64_t> &values) {
+Coordinate
+KernelLowering::threadCoordinate(const std::vector<int64_t> &values) {
   Coordinate result;
   result.thread = threadFunction(values);
   if (result.thread)

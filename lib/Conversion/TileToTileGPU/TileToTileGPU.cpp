@@ -36,7 +36,8 @@ using namespace tilemlir::to_gpu;
 static constexpr int64_t kMaxUnrolledIterations = 1024;
 
 KernelLowering::KernelLowering(tile::KernelOp kernel)
-    : kernel(kernel), threads(kernel.getThreads()), ix(kernel.getContext()), b(ix.builder()) {
+    : kernel(kernel), threads(kernel.getThreads()), ix(kernel.getContext()),
+      b(ix.builder()) {
   tile::OptionsAttr options = tile::OptionsAttr::of(kernel);
   assumedAlignment = options.getInteger("alignment", 16);
   if (tile::TargetAttr target = tile::getTarget(kernel))
@@ -58,12 +59,17 @@ static bool indexesRegisters(scf::ForOp loop) {
       };
       bool indexes =
           llvm::TypeSwitch<Operation *, bool>(user)
-              .Case<tile::LoadOp>([&](auto op) { return inRegisters(op.getSource()); })
-              .Case<tile::StoreOp>([&](auto op) { return inRegisters(op.getDest()); })
-              .Case<tile::SubviewOp>([&](auto op) { return inRegisters(op.getSource()); })
+              .Case<tile::LoadOp>(
+                  [&](auto op) { return inRegisters(op.getSource()); })
+              .Case<tile::StoreOp>(
+                  [&](auto op) { return inRegisters(op.getDest()); })
+              .Case<tile::SubviewOp>(
+                  [&](auto op) { return inRegisters(op.getSource()); })
               .Case<tile::CopyOp>([&](tile::CopyOp op) {
-                return (inRegisters(op.getSource()) && llvm::is_contained(op.getSourceOffsets(), value)) ||
-                       (inRegisters(op.getDest()) && llvm::is_contained(op.getDestOffsets(), value));
+                return (inRegisters(op.getSource()) &&
+                        llvm::is_contained(op.getSourceOffsets(), value)) ||
+                       (inRegisters(op.getDest()) &&
+                        llvm::is_contained(op.getDestOffsets(), value));
               })
               .Default([](Operation *) { return false; });
       if (indexes)
@@ -79,7 +85,8 @@ LogicalResult KernelLowering::unrollLoops() {
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
     auto hint = loop->getAttrOfType<tile::LoopHintAttr>("tile.loop_hint");
-    bool asked = hint && hint.getKind() == tile::LoopKind::Unroll && hint.getFactor() == 0;
+    bool asked = hint && hint.getKind() == tile::LoopKind::Unroll &&
+                 hint.getFactor() == 0;
     if (asked || indexesRegisters(loop))
       loops.push_back(loop);
   });
@@ -87,9 +94,11 @@ LogicalResult KernelLowering::unrollLoops() {
     APInt lower, upper, step;
     if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
         !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
-        !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
+        !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+        !step.isStrictlyPositive())
       continue;
-    int64_t span = std::max<int64_t>(0, upper.getSExtValue() - lower.getSExtValue());
+    int64_t span =
+        std::max<int64_t>(0, upper.getSExtValue() - lower.getSExtValue());
     int64_t trips = (span + step.getSExtValue() - 1) / step.getSExtValue();
     if (trips > kMaxUnrolledIterations)
       continue;
@@ -102,11 +111,13 @@ LogicalResult KernelLowering::unrollLoops() {
   // Constants in the unrolled bodies fold, so that indices are recognised.
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
-  for (RegisteredOperationName op : context->getRegisteredOperationsByDialect("arith"))
+  for (RegisteredOperationName op :
+       context->getRegisteredOperationsByDialect("arith"))
     op.getCanonicalizationPatterns(patterns, context);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return applyPatternsGreedily(kernel.getOperation(), std::move(patterns), config);
+  return applyPatternsGreedily(kernel.getOperation(), std::move(patterns),
+                               config);
 }
 
 LogicalResult KernelLowering::lowerOp(Operation *op) {
@@ -118,17 +129,21 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill); })
       .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm); })
       .Case<tile::ReduceOp>([&](auto reduce) { return lowerReduce(reduce); })
-      .Case<tile::ConvertOp>([&](auto convert) { return lowerConvert(convert); })
-      .Case<tile::ParallelOp>([&](auto parallel) { return lowerParallel(parallel); })
+      .Case<tile::ConvertOp>(
+          [&](auto convert) { return lowerConvert(convert); })
+      .Case<tile::ParallelOp>(
+          [&](auto parallel) { return lowerParallel(parallel); })
       .Case<tile::LoadOp, tile::StoreOp, tile::AtomicOp>(
           [&](Operation *element) { return lowerElement(element); })
       .Case<tile::PrintOp>([&](auto print) { return lowerPrint(print); })
       .Case<tile::AssertOp>([&](tile::AssertOp check) {
-        tile_gpu::AssertOp::create(b, ix.loc(), check.getCondition(), check.getMessage());
+        tile_gpu::AssertOp::create(b, ix.loc(), check.getCondition(),
+                                   check.getMessage());
         return success();
       })
       .Case<tile::SyncThreadsOp>([&](tile::SyncThreadsOp sync) {
-        tile_gpu::BarrierOp::create(b, ix.loc(), sync.getIdAttr(), sync.getCountAttr());
+        tile_gpu::BarrierOp::create(b, ix.loc(), sync.getIdAttr(),
+                                    sync.getCountAttr());
         return success();
       })
       .Case<tile::AsyncCommitOp>([&](auto) {
@@ -140,7 +155,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         return success();
       })
       .Case<tile::PipelinedOp>([&](tile::PipelinedOp loop) -> LogicalResult {
-        return loop.emitOpError("must be a plain loop here; run tile-multibuffer");
+        return loop.emitOpError(
+            "must be a plain loop here; run tile-multibuffer");
       })
       .Default([](Operation *other) -> LogicalResult {
         return other->emitOpError("has no lowering to threads of a GPU");
@@ -156,7 +172,8 @@ static bool startsCopiesOnly(scf::IfOp branch) {
   for (Operation &op : branch.thenBlock()->without_terminator()) {
     if (isa<tile::CopyAsyncOp>(op))
       copies = true;
-    else if (!isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op) && !isPure(&op))
+    else if (!isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op) &&
+             !isPure(&op))
       return false;
   }
   return copies;
@@ -166,7 +183,8 @@ static bool startsCopiesOnly(scf::IfOp branch) {
 /// it, which the scheduler can mix with the matrix operations there.
 LogicalResult KernelLowering::flattenCopies(scf::IfOp branch) {
   SmallVector<Operation *> moved;
-  for (Operation &op : llvm::make_early_inc_range(branch.thenBlock()->without_terminator())) {
+  for (Operation &op :
+       llvm::make_early_inc_range(branch.thenBlock()->without_terminator())) {
     op.moveBefore(branch);
     moved.push_back(&op);
   }
@@ -189,7 +207,8 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Handles are needed until their users are gone; promises about launch
     // values until the launch plan is made.
-    if (isa<tile::AllocOp, tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp, tile::AssumeOp>(op))
+    if (isa<tile::AllocOp, tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp,
+            tile::AssumeOp>(op))
       continue;
     if (op.getDialect() && op.getDialect()->getNamespace() == "tile") {
       if (failed(lowerOp(&op)))
@@ -219,7 +238,8 @@ LogicalResult KernelLowering::run() {
     return failure();
   Block &body = *kernel.getBodyBlock();
   OpBuilder entryBuilder = OpBuilder::atBlockBegin(&body);
-  // A marker that is erased at the end: values for the whole kernel go before it.
+  // A marker that is erased at the end: values for the whole kernel go before
+  // it.
   entry = arith::ConstantOp::create(entryBuilder, kernel.getLoc(),
                                     entryBuilder.getI32IntegerAttr(0));
 
@@ -259,7 +279,8 @@ LogicalResult KernelLowering::run() {
   // Views, and allocations that are only addresses now.
   SmallVector<Operation *> handles;
   kernel.walk([&](Operation *op) {
-    if (isa<tile::AllocOp, tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op))
+    if (isa<tile::AllocOp, tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(
+            op))
       handles.push_back(op);
   });
   for (Operation *handle : llvm::reverse(handles))
@@ -272,7 +293,8 @@ namespace {
 struct TileToTileGPU : tilemlir::impl::TileToTileGPUBase<TileToTileGPU> {
   void runOnOperation() override {
     SmallVector<tile::KernelOp> kernels;
-    getOperation()->walk([&](tile::KernelOp kernel) { kernels.push_back(kernel); });
+    getOperation()->walk(
+        [&](tile::KernelOp kernel) { kernels.push_back(kernel); });
     for (tile::KernelOp kernel : kernels)
       if (failed(KernelLowering(kernel).run()))
         return signalPassFailure();

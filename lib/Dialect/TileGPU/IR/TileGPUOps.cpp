@@ -18,7 +18,8 @@ using namespace mlir::tile_gpu;
 static LogicalResult verifyAxis(Operation *op, Value tensor, uint64_t axis) {
   auto rank = cast<MemRefType>(tensor.getType()).getRank();
   if (static_cast<int64_t>(axis) >= rank)
-    return op->emitOpError() << "axis " << axis << " of a tensor of rank " << rank;
+    return op->emitOpError()
+           << "axis " << axis << " of a tensor of rank " << rank;
   return success();
 }
 
@@ -62,8 +63,8 @@ static LogicalResult verifyFragmentAccess(Operation *op, Value buffer,
   if (!expected)
     return op->emitOpError("the fragment has no layout yet");
   if (registers != expected)
-    return op->emitOpError()
-           << "a thread holds " << expected << " of this buffer, not " << registers;
+    return op->emitOpError() << "a thread holds " << expected
+                             << " of this buffer, not " << registers;
   return success();
 }
 
@@ -93,17 +94,20 @@ static LogicalResult verifyAlignment(Operation *op, Type registers,
   if (!alignment)
     return success();
   if (!llvm::isPowerOf2_64(*alignment))
-    return op->emitOpError() << "alignment " << *alignment << " is no power of two";
+    return op->emitOpError()
+           << "alignment " << *alignment << " is no power of two";
   int64_t bytes = tile::getElementBits(elementOf(registers)) / 8;
   if (static_cast<int64_t>(*alignment) < bytes)
-    return op->emitOpError() << "alignment " << *alignment
-                             << " is less than an element of " << bytes << " bytes";
+    return op->emitOpError()
+           << "alignment " << *alignment << " is less than an element of "
+           << bytes << " bytes";
   return success();
 }
 
-static LogicalResult verifyElement(Operation *op, Value tensor, Type registers) {
-  Type stored = tile::getScalarType(
-      cast<MemRefType>(tensor.getType()).getElementType());
+static LogicalResult verifyElement(Operation *op, Value tensor,
+                                   Type registers) {
+  Type stored =
+      tile::getScalarType(cast<MemRefType>(tensor.getType()).getElementType());
   if (elementOf(registers) != stored)
     return op->emitOpError() << "accesses " << elementOf(registers)
                              << " in a tensor of " << stored;
@@ -122,15 +126,15 @@ LogicalResult GlobalStoreOp::verify() {
   return verifyAlignment(*this, getValue().getType(), getAlignment());
 }
 
-static LogicalResult verifyAtomic(Operation *op, tile::AtomicKind kind, Type type,
-                                  Value result) {
+static LogicalResult verifyAtomic(Operation *op, tile::AtomicKind kind,
+                                  Type type, Value result) {
   if (result && result.getType() != type)
     return op->emitOpError("the old value has the type of the operand");
   using Kind = tile::AtomicKind;
   bool bitwise = kind == Kind::And || kind == Kind::Or || kind == Kind::Xor;
   if (bitwise && !isa<IntegerType>(type))
-    return op->emitOpError() << tile::stringifyAtomicKind(kind) << " of " << type
-                             << "; bitwise atomics need integers";
+    return op->emitOpError() << tile::stringifyAtomicKind(kind) << " of "
+                             << type << "; bitwise atomics need integers";
   return success();
 }
 
@@ -159,9 +163,12 @@ LogicalResult AsyncCopyOp::verify() {
   if (getBypassL1() && bytes != 16)
     return emitOpError("bypass_l1 needs copies of 16 bytes");
   int64_t elementBytes =
-      tile::getElementBits(cast<MemRefType>(getTensor().getType()).getElementType()) / 8;
+      tile::getElementBits(
+          cast<MemRefType>(getTensor().getType()).getElementType()) /
+      8;
   if (bytes % elementBytes)
-    return emitOpError() << bytes << " bytes are no whole number of elements of "
+    return emitOpError() << bytes
+                         << " bytes are no whole number of elements of "
                          << elementBytes << " bytes";
   return success();
 }
@@ -172,7 +179,8 @@ LogicalResult AsyncCopyOp::verify() {
 
 LogicalResult BarrierOp::verify() {
   if (getId() && (*getId() < 0 || *getId() > 15))
-    return emitOpError() << "barrier " << *getId() << "; the hardware has 0 to 15";
+    return emitOpError() << "barrier " << *getId()
+                         << "; the hardware has 0 to 15";
   if (getCount() && (*getCount() <= 0 || *getCount() % 32))
     return emitOpError() << "count " << *getCount()
                          << " is no positive multiple of a warp's 32 threads";
@@ -212,8 +220,8 @@ LogicalResult MmaOp::verify() {
     return type == MatrixType::F8E4M3 || type == MatrixType::F8E5M2;
   };
   if (a != b && !(isInt(a) && isInt(b)) && !(isFloat8(a) && isFloat8(b)))
-    return emitOpError() << "cannot multiply " << stringifyMatrixType(a) << " by "
-                         << stringifyMatrixType(b);
+    return emitOpError() << "cannot multiply " << stringifyMatrixType(a)
+                         << " by " << stringifyMatrixType(b);
   int64_t fullK = 256 / getElementBits(a);
   bool half = shape[2] * 2 == fullK && !isFloat8(a);
   if (shape[2] != fullK && !half)

@@ -70,7 +70,8 @@ std::optional<Structure> analyze(scf::ForOp loop) {
     }
   }
   // A second k-step is needed to hide behind.
-  bool several = lastLoad && !result.firstLoads.empty() && lastLoad != result.firstLoads.back();
+  bool several = lastLoad && !result.firstLoads.empty() &&
+                 lastLoad != result.firstLoads.back();
   if (!result.barrier || !several || !result.lastProducts)
     return std::nullopt;
   // The wait counts groups: it must not move in front of a commit.
@@ -81,7 +82,8 @@ std::optional<Structure> analyze(scf::ForOp loop) {
 
 /// Operations of the loop body that `values` need, in program order; false when
 /// one of them is not free of effects.
-bool collectSlice(scf::ForOp loop, ArrayRef<Value> values, llvm::SetVector<Operation *> &slice) {
+bool collectSlice(scf::ForOp loop, ArrayRef<Value> values,
+                  llvm::SetVector<Operation *> &slice) {
   SmallVector<Value> worklist(values);
   llvm::SmallPtrSet<Operation *, 32> found;
   while (!worklist.empty()) {
@@ -100,7 +102,8 @@ bool collectSlice(scf::ForOp loop, ArrayRef<Value> values, llvm::SetVector<Opera
 
 class Rotation {
 public:
-  Rotation(scf::ForOp loop, const Structure &structure) : loop(loop), structure(structure) {}
+  Rotation(scf::ForOp loop, const Structure &structure)
+      : loop(loop), structure(structure) {}
 
   bool run() {
     SmallVector<Value> addresses;
@@ -113,7 +116,8 @@ public:
     SmallVector<Value> next;
     auto note = [&](Value value) {
       auto argument = dyn_cast<BlockArgument>(value);
-      if (argument && argument.getOwner() == loop.getBody() && argument.getArgNumber() > 0) {
+      if (argument && argument.getOwner() == loop.getBody() &&
+          argument.getArgNumber() > 0) {
         unsigned index = argument.getArgNumber() - 1;
         nextValues[argument] = yield.getOperand(index);
         next.push_back(yield.getOperand(index));
@@ -146,7 +150,8 @@ private:
     OpBuilder before(loop);
     IRMapping initial;
     initial.map(loop.getInductionVar(), loop.getLowerBound());
-    for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
+    for (auto [argument, init] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
       initial.map(argument, init);
     SmallVector<Value> first = emitLoads(before, initial);
 
@@ -159,15 +164,17 @@ private:
     for (auto &[argument, value] : nextValues)
       mapping.map(argument, ahead.lookupOrDefault(value));
     mapping.map(loop.getInductionVar(),
-                arith::AddIOp::create(inside, loop.getLoc(), loop.getInductionVar(), loop.getStep())
+                arith::AddIOp::create(inside, loop.getLoc(),
+                                      loop.getInductionVar(), loop.getStep())
                     .getResult());
     SmallVector<Value> loaded = emitLoads(inside, mapping);
 
     SmallVector<Value> inits(loop.getInitArgs());
     inits.append(first);
     OpBuilder b(loop);
-    auto created = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-                                      loop.getStep(), inits);
+    auto created =
+        scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(),
+                           loop.getUpperBound(), loop.getStep(), inits);
     created->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     created.getRegion().takeBody(loop.getRegion());
     Block *body = created.getBody();
@@ -179,7 +186,8 @@ private:
     structure.wait->erase();
     structure.barrier->erase();
     yield->insertOperands(yield->getNumOperands(), loaded);
-    loop->replaceAllUsesWith(created->getResults().take_front(loop->getNumResults()));
+    loop->replaceAllUsesWith(
+        created->getResults().take_front(loop->getNumResults()));
     loop->erase();
   }
 

@@ -53,8 +53,10 @@ private:
     if (!value) {
       // At the top of the kernel it dominates every use.
       OpBuilder b = OpBuilder::atBlockBegin(kernel.getBodyBlock());
-      VectorType type = getRegisterType(cast<tile::BufferType>(buffer.getType()));
-      value = arith::ConstantOp::create(b, buffer.getLoc(), b.getZeroAttr(type));
+      VectorType type =
+          getRegisterType(cast<tile::BufferType>(buffer.getType()));
+      value =
+          arith::ConstantOp::create(b, buffer.getLoc(), b.getZeroAttr(type));
     }
     return value;
   }
@@ -75,12 +77,13 @@ private:
   /// Adds one block argument per buffer and makes it the current vector.
   static void enter(Block &block, State &state, const Buffers &buffers) {
     for (Value buffer : buffers)
-      state[buffer] =
-          block.addArgument(getRegisterType(cast<tile::BufferType>(buffer.getType())),
-                            buffer.getLoc());
+      state[buffer] = block.addArgument(
+          getRegisterType(cast<tile::BufferType>(buffer.getType())),
+          buffer.getLoc());
   }
 
-  /// Replaces `op` by `replacement`, which has additional results for `buffers`.
+  /// Replaces `op` by `replacement`, which has additional results for
+  /// `buffers`.
   static void leave(Operation *op, Operation *replacement, State &state,
                     const Buffers &buffers) {
     unsigned own = op->getNumResults();
@@ -95,7 +98,8 @@ private:
   static SmallVector<Type> typesWith(TypeRange own, const Buffers &buffers) {
     SmallVector<Type> types(own);
     for (Value buffer : buffers)
-      types.push_back(getRegisterType(cast<tile::BufferType>(buffer.getType())));
+      types.push_back(
+          getRegisterType(cast<tile::BufferType>(buffer.getType())));
     return types;
   }
 
@@ -129,8 +133,9 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       SmallVector<Value> inits(loop.getInitArgs());
       inits.append(currentAll(state, buffers));
-      auto created = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(),
-                                        loop.getUpperBound(), loop.getStep(), inits);
+      auto created =
+          scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(),
+                             loop.getUpperBound(), loop.getStep(), inits);
       created.getRegion().takeBody(loop.getRegion());
       State inner = state;
       enter(*created.getBody(), inner, buffers);
@@ -142,10 +147,11 @@ private:
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       SmallVector<Value> before = currentAll(state, buffers);
-      auto created = scf::IfOp::create(b, branch.getLoc(),
-                                       typesWith(branch.getResultTypes(), buffers),
-                                       branch.getCondition(), /*withElse=*/true);
-      for (auto [from, to] : llvm::zip_equal(branch->getRegions(), created->getRegions())) {
+      auto created = scf::IfOp::create(
+          b, branch.getLoc(), typesWith(branch.getResultTypes(), buffers),
+          branch.getCondition(), /*withElse=*/true);
+      for (auto [from, to] :
+           llvm::zip_equal(branch->getRegions(), created->getRegions())) {
         if (from.empty()) {
           if (to.front().empty()) {
             OpBuilder inside = OpBuilder::atBlockEnd(&to.front());
@@ -167,10 +173,11 @@ private:
     if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       SmallVector<Value> inits(loop.getInits());
       inits.append(currentAll(state, buffers));
-      auto created = scf::WhileOp::create(b, loop.getLoc(),
-                                          typesWith(loop.getResultTypes(), buffers), inits);
+      auto created = scf::WhileOp::create(
+          b, loop.getLoc(), typesWith(loop.getResultTypes(), buffers), inits);
       State inner = state;
-      for (auto [from, to] : llvm::zip_equal(loop->getRegions(), created->getRegions())) {
+      for (auto [from, to] :
+           llvm::zip_equal(loop->getRegions(), created->getRegions())) {
         to.takeBody(from);
         enter(to.front(), inner, buffers);
         if (failed(promote(to.front(), inner)))
@@ -180,9 +187,10 @@ private:
       leave(op, created, state, buffers);
       return success();
     }
-    return op->emitOpError() << "writes '" << tile::getUserName(buffers.front())
-                             << "' inside of control flow that registers cannot pass through; "
-                                "only scf.for, scf.if and scf.while are supported";
+    return op->emitOpError()
+           << "writes '" << tile::getUserName(buffers.front())
+           << "' inside of control flow that registers cannot pass through; "
+              "only scf.for, scf.if and scf.while are supported";
   }
 
   /// Vectors that are put together only to be taken apart, and dead handles.
@@ -199,12 +207,13 @@ private:
         continue;
       }
       auto constant = split.getSource().getDefiningOp<arith::ConstantOp>();
-      auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+      auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                            : DenseElementsAttr();
       if (!dense || !dense.isSplat())
         continue;
       OpBuilder b(constant);
-      Value scalar = arith::ConstantOp::create(b, constant.getLoc(),
-                                               dense.getSplatValue<TypedAttr>());
+      Value scalar = arith::ConstantOp::create(
+          b, constant.getLoc(), dense.getSplatValue<TypedAttr>());
       for (Value element : split.getElements())
         element.replaceAllUsesWith(scalar);
       split.erase();
@@ -217,7 +226,8 @@ private:
     });
     for (Operation *op : llvm::reverse(dead)) {
       auto alloc = dyn_cast<tile::AllocOp>(op);
-      if (op->use_empty() && (!alloc || !cast<tile::BufferType>(alloc.getType()).isShared()))
+      if (op->use_empty() &&
+          (!alloc || !cast<tile::BufferType>(alloc.getType()).isShared()))
         op->erase();
     }
   }
@@ -237,7 +247,8 @@ struct PromoteFragments
         op->emitOpError("was not promoted to registers");
         return WalkResult::interrupt();
       });
-      return left.wasInterrupted() ? WalkResult::interrupt() : WalkResult::skip();
+      return left.wasInterrupted() ? WalkResult::interrupt()
+                                   : WalkResult::skip();
     });
     if (result.wasInterrupted())
       signalPassFailure();
