@@ -1,4 +1,4 @@
-"""The whole pipeline on golden kernels, assembled for every target: no spills, no notes of ptxas, the right instructions."""
+"""The whole pipeline on golden kernels, assembled for every target: no spills, no notes of ptxas."""
 
 from __future__ import annotations
 

@@ -495,7 +495,8 @@ void mlir::tile::refineCopies(KernelOp kernel) {
     if (dest && dest.isFragment() && !source)
       return refineWidth(copy, copy.getDest(), copy.getSource());
     ChoiceAttr choice = copy.getChoiceAttr();
-    if (!choice || choice.getPath() != Path::CpAsync || !dest)
+    if (!choice || choice.getPath() != Path::CpAsync || !dest ||
+        !choice.getArguments())
       return;
     auto bytes = choice.getArguments().getAs<IntegerAttr>("bytes");
     int64_t contiguous = getContiguousBytes(copy.getDest());

@@ -1,0 +1,31 @@
+// A traced f16 gemm of 1024 x 1024 x 1024 with three stages.
+module attributes {tile.target = #tile.target<"sm_80">} {
+func.func @gemm(%A: memref<1024x1024xf16>, %B: memref<1024x1024xf16>, %C: memref<1024x1024xf32>) attributes {tile.outputs = array<i64: 2>} {
+  %gx = arith.constant 8 : i32
+  %gy = arith.constant 8 : i32
+  tile.kernel "gemm" grid(%gx, %gy) threads(128) {
+  ^bb0(%bx: i32, %by: i32):
+    %c0 = arith.constant 0 : i32
+    %trips = arith.constant 32 : i32
+    %tile_m = arith.constant 128 : i32
+    %tile_n = arith.constant 128 : i32
+    %tile_k = arith.constant 32 : i32
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc "A_shared" : !tile.buffer<128x32xf16, shared>
+    %b = tile.alloc "B_shared" : !tile.buffer<32x128xf16, shared>
+    %acc = tile.alloc "C_local" : !tile.buffer<128x128xf32, fragment>
+    %y = arith.muli %by, %tile_m : i32
+    %x = arith.muli %bx, %tile_n : i32
+    tile.fill %acc, %zero : !tile.buffer<128x128xf32, fragment>, f32
+    tile.pipelined %c0 to %trips stages(3) {
+    ^bb0(%i: i32):
+      %ko = arith.muli %i, %tile_k : i32
+      tile.copy %A[%y, %ko] [128, 32] to %a[%c0, %c0] [128, 32] : memref<1024x1024xf16> to !tile.buffer<128x32xf16, shared>
+      tile.copy %B[%ko, %x] [32, 128] to %b[%c0, %c0] [32, 128] : memref<1024x1024xf16> to !tile.buffer<32x128xf16, shared>
+      tile.gemm %a, %b, %acc : !tile.buffer<128x32xf16, shared>, !tile.buffer<32x128xf16, shared>, !tile.buffer<128x128xf32, fragment>
+    }
+    tile.copy %acc[%c0, %c0] [128, 128] to %C[%y, %x] [128, 128] : !tile.buffer<128x128xf32, fragment> to memref<1024x1024xf32>
+  }
+  return
+}
+}
