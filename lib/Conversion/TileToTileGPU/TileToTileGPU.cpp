@@ -62,7 +62,11 @@ static bool indexesRegisters(scf::ForOp loop) {
               .Case<tile::LoadOp>(
                   [&](auto op) { return inRegisters(op.getSource()); })
               .Case<tile::StoreOp>(
-                  [&](auto op) { return inRegisters(op.getDest()); })
+                  [&](auto op) {
+                    // A variable that is only stored indexes nothing.
+                    return inRegisters(op.getDest()) &&
+                           llvm::is_contained(op.getIndices(), value);
+                  })
               .Case<tile::SubviewOp>(
                   [&](auto op) { return inRegisters(op.getSource()); })
               .Case<tile::CopyOp>([&](tile::CopyOp op) {
@@ -116,8 +120,10 @@ LogicalResult KernelLowering::unrollLoops() {
     op.getCanonicalizationPatterns(patterns, context);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return applyPatternsGreedily(kernel.getOperation(), std::move(patterns),
-                               config);
+  // The driver wants an operation that is isolated from above; a kernel is not.
+  Operation *isolated =
+      kernel->getParentWithTrait<OpTrait::IsIsolatedFromAbove>();
+  return applyPatternsGreedily(isolated, std::move(patterns), config);
 }
 
 LogicalResult KernelLowering::lowerOp(Operation *op) {
