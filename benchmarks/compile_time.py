@@ -46,8 +46,10 @@ def sample(dialect: str, arch: str) -> dict[str, float]:
         )
         code = CHILD.format(here=str(Path(__file__).parent), dialect=dialect, target=target)
         output = subprocess.run(
-            [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+            [sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True
         )
+        if output.returncode != 0:
+            raise SystemExit(f"{dialect} failed:\n{output.stderr}")
     return json.loads(output.stdout.strip().splitlines()[-1])
 
 

@@ -478,12 +478,14 @@ class Hosting(Tiles):
     def use_swizzle(self, panel_size: int, order: str, enable: bool) -> None:
         """``T.use_swizzle``."""
         state = self._current("T.use_swizzle")
+        if not enable:
+            return
         if isinstance(panel_size, RuntimeValue) or not isinstance(panel_size, int) or panel_size < 1:
             self.fail("argument", "the panel size of T.use_swizzle must be a positive integer", found=repr(panel_size))
         kind = {"row": "row", "column": "column", "col": "column"}.get(order)
         if kind is None:
             self.fail("argument", f"unknown order {order!r} of T.use_swizzle", allowed="'row' or 'column'")
-        if enable and len(state.indices) >= 2:
+        if len(state.indices) >= 2:
             state.operation.attributes["raster"] = self.attribute(f"#tile.raster<{panel_size}, {kind}>")
 
     def min_blocks_per_sm(self, count: int) -> None:

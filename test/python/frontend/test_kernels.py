@@ -126,6 +126,7 @@ def test_swizzle_can_be_switched_off():
     def kernel(A: T.Tensor((64, 64), "float32")):
         with T.Kernel(2, 3) as (bx, by):
             T.use_swizzle(10, enable=False)
+            T.use_swizzle(panel_size=0, enable=False)
             A[bx, by] = 1.0
 
     assert "raster" not in text_of(kernel)
