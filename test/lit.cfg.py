@@ -20,7 +20,7 @@ import lit.formats
 config.name = "tilemlir"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".ll"]
-config.excludes = ["Inputs", "embed", "python", "gpu"]
+config.excludes = ["corpus", "kernels", "Inputs", "embed", "python", "gpu"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tilemlir_build_dir, "test")
 
