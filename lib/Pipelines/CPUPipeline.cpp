@@ -50,7 +50,10 @@ void buildCPUPipeline(OpPassManager &manager,
   manager.addPass(tilemlir::createExpandMath());
   manager.addPass(createSCFToControlFlowPass());
   // Functions with an intrinsic of LLVM first, the others as calls of libm.
-  manager.addPass(createConvertMathToLLVMPass());
+  // log(1 + x) would lose every digit of a small x.
+  ConvertMathToLLVMPassOptions mathOptions;
+  mathOptions.approximateLog1p = false;
+  manager.addPass(createConvertMathToLLVMPass(mathOptions));
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createConvertToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
