@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilemlir.compiler import lowering
+from tilemlir.compiler import lowering, toolchain
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report
@@ -26,8 +26,8 @@ class Stages(Mapping[str, str]):
     """Text of every compiler stage by name; stages that were not kept are computed when asked for.
 
     ``tile`` is what the tracer wrote, ``tile_scheduled`` the same after all tile passes, ``tile_gpu`` the hardware
-    level with registers, ``nvvm`` and ``llvm`` the last two levels, ``ptx`` and ``sass`` the results. The CPU has
-    ``tile`` and ``llvm``.
+    level with registers, ``nvvm`` and ``llvm`` the last two levels, ``ptx`` and ``sass`` the results (``sass`` is
+    listed only where a disassembler is installed). The CPU has ``tile`` and ``llvm``.
     """
 
     def __init__(self, target: Target, lowered: Lowered, disassemble: Callable[[], str]) -> None:
@@ -38,7 +38,7 @@ class Stages(Mapping[str, str]):
             self._known["ptx"] = lowered.ptx
 
     def __getitem__(self, stage: str) -> str:
-        if stage not in tuple(self):
+        if stage not in (_CPU_STAGES if self._target.is_cpu else _GPU_STAGES):
             raise KeyError(f"there is no stage {stage!r} for {self._target}; stages are {', '.join(self)}")
         if stage not in self._known:
             if stage == "sass":
@@ -47,11 +47,17 @@ class Stages(Mapping[str, str]):
                 self._known[stage] = lowering.lower_to_stage(self._known["tile"], self._target, stage)
         return self._known[stage]
 
+    def _names(self) -> tuple[str, ...]:
+        if self._target.is_cpu:
+            return _CPU_STAGES
+        # Machine code is text only where a disassembler is installed.
+        return _GPU_STAGES if toolchain.find_disassembler() else _GPU_STAGES[:-1]
+
     def __iter__(self) -> Iterator[str]:
-        return iter(_CPU_STAGES if self._target.is_cpu else _GPU_STAGES)
+        return iter(self._names())
 
     def __len__(self) -> int:
-        return len(_CPU_STAGES if self._target.is_cpu else _GPU_STAGES)
+        return len(self._names())
 
     def items(self) -> ItemsView[str, str]:
         """All stages in order; computes those that were not kept."""
@@ -170,8 +176,8 @@ class CompiledKernel(LoadedKernel):
 
     def explain(self) -> Report:
         """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""
-        operations = [one for one in self._lowered.report if one.get("op", "kernel") != "kernel"]
-        kernels = [one for one in self._lowered.report if one.get("op", "kernel") == "kernel"]
+        operations = [one for one in self._lowered.report if "path" in one]
+        kernels = [one for one in self._lowered.report if "path" not in one]
         return Report(self.name, str(self.target), operations, kernels, self._image.resources, self._image.notes)
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
