@@ -1,1 +1,2 @@
-// Owns the precompiled header that every MLIR-using library reuses; holds no code.
+// Owns the precompiled header that every MLIR-using library reuses; holds no
+// code.

@@ -1,4 +1,5 @@
-// The upstream headers that nearly every source file of ours includes. Project headers do not belong here: they change.
+// The upstream headers that nearly every source file of ours includes. Project
+// headers do not belong here: they change.
 #ifndef TILEMLIR_CMAKE_PRECOMPILED_H
 #define TILEMLIR_CMAKE_PRECOMPILED_H
 

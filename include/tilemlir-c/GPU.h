@@ -13,8 +13,8 @@ extern "C" {
 
 /// The PTX that `tile-emit-ptx` stored in a module, or that of its gpu.module;
 /// given to `callback` piece by piece. Errors are diagnostics.
-TILEMLIR_CAPI_EXPORTED MlirLogicalResult tilemlirGetPTX(
-    MlirModule module, MlirStringCallback callback, void *userData);
+TILEMLIR_CAPI_EXPORTED MlirLogicalResult
+tilemlirGetPTX(MlirModule module, MlirStringCallback callback, void *userData);
 
 /// LLVM IR of the gpu.module of a module after `tile-gpu-to-nvvm`, before
 /// optimisation.

@@ -12,11 +12,13 @@ extern "C" {
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Tile, tile);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(TileGPU, tile_gpu);
 
-/* Adds the tile dialects, the upstream dialects they lower to, and their external models to `registry`. */
+/* Adds the tile dialects, the upstream dialects they lower to, and their
+ * external models to `registry`. */
 TILEMLIR_CAPI_EXPORTED void
 tilemlirRegisterAllDialects(MlirDialectRegistry registry);
 
-/* Registers all passes, ours and the upstream ones used with them, with the global pass registry. Idempotent. */
+/* Registers all passes, ours and the upstream ones used with them, with the
+ * global pass registry. Idempotent. */
 TILEMLIR_CAPI_EXPORTED void tilemlirRegisterAllPasses(void);
 
 /* Registers all pipelines with the global pass registry. Idempotent. */

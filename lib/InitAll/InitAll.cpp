@@ -1,4 +1,5 @@
-// Registers dialects, passes and pipelines, ours and the upstream ones used with them.
+// Registers dialects, passes and pipelines, ours and the upstream ones used
+// with them.
 #include "tilemlir/InitAll.h"
 
 #include "Upstream.h"

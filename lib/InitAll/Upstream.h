@@ -1,4 +1,5 @@
-// Registration of the upstream dialects and passes, in files of their own: their headers are large and never change.
+// Registration of the upstream dialects and passes, in files of their own:
+// their headers are large and never change.
 #ifndef TILEMLIR_LIB_INITALL_UPSTREAM_H
 #define TILEMLIR_LIB_INITALL_UPSTREAM_H
 
@@ -8,7 +9,8 @@ class DialectRegistry;
 
 namespace tilemlir {
 
-/// The upstream dialects that ours lower to, and the external models that the passes rely on.
+/// The upstream dialects that ours lower to, and the external models that the
+/// passes rely on.
 void registerUpstreamDialects(mlir::DialectRegistry &registry);
 
 /// The upstream passes that one needs beside ours.

@@ -1,7 +1,8 @@
 //===- CpuLauncher.cpp - Running a plan's kernels on the CPU ----*- C++ -*-===//
 //
-// The blocks of a launch are independent: they are cut into ranges of the linear
-// block id (x fastest), and each range is one call of the kernel's entry.
+// The blocks of a launch are independent: they are cut into ranges of the
+// linear block id (x fastest), and each range is one call of the kernel's
+// entry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,13 @@ CpuLauncher::CpuLauncher(const LaunchProgram &program,
   for (const Launch &launch : program.plan().launches) {
     auto found = addresses.find(launch.kernel);
     if (found == addresses.end() || found->second == 0)
-      program.fail("bad-plan", {{"detail", "no entry for kernel '" +
-                                               launch.kernel + "'"}});
+      program.fail("bad-plan",
+                   {{"detail", "no entry for kernel '" + launch.kernel + "'"}});
     // Blocks run one after another here: a grid barrier would never be passed.
     if (launch.cooperative)
-      program.fail("bad-plan", {{"detail", "cooperative launches do not exist on "
-                                           "the cpu target"}});
+      program.fail("bad-plan",
+                   {{"detail", "cooperative launches do not exist on "
+                               "the cpu target"}});
     entries.push_back(reinterpret_cast<HostLaunch::Entry>(found->second));
   }
 }
@@ -60,10 +62,9 @@ void CpuLauncher::launch(Call &call) const {
         [&] { return state.failed(); });
     state.flush();
     if (state.failed())
-      program.fail("device-assert",
-                   {{"message", state.message()},
-                    {"file", state.file()},
-                    {"line", state.line()},
-                    {"launch", plan.launches[i].kernel}});
+      program.fail("device-assert", {{"message", state.message()},
+                                     {"file", state.file()},
+                                     {"line", state.line()},
+                                     {"launch", plan.launches[i].kernel}});
   }
 }

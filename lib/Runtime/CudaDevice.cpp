@@ -36,8 +36,8 @@ DeviceEntry &deviceEntry(int ordinal) {
   int count = 0;
   check(api.deviceGetCount(&count), "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count)
-    throw Failure("no-such-device", {{"device", int64_t{ordinal}},
-                                     {"count", int64_t{count}}});
+    throw Failure("no-such-device",
+                  {{"device", int64_t{ordinal}}, {"count", int64_t{count}}});
   auto entry = std::make_unique<DeviceEntry>();
   check(api.deviceGet(&entry->handle, ordinal), "cuDeviceGet");
   DeviceProperties &properties = entry->properties;
@@ -52,9 +52,8 @@ DeviceEntry &deviceEntry(int ordinal) {
   // absent and reads as zero.
   auto attribute = [&](DeviceAttribute id) {
     int value = 0;
-    return api.deviceGetAttribute(&value, id, entry->handle) == kSuccess
-               ? value
-               : 0;
+    return api.deviceGetAttribute(&value, id, entry->handle) == kSuccess ? value
+                                                                         : 0;
   };
   properties.computeCapabilityMajor = attribute(kComputeCapabilityMajor);
   properties.computeCapabilityMinor = attribute(kComputeCapabilityMinor);
@@ -153,8 +152,7 @@ FunctionAttributes cuda::functionAttributes(Function function) {
   const DriverTable &api = driver();
   auto attribute = [&](FunctionAttribute id) {
     int value = 0;
-    check(api.functionGetAttribute(&value, id, function),
-          "cuFuncGetAttribute");
+    check(api.functionGetAttribute(&value, id, function), "cuFuncGetAttribute");
     return value;
   };
   FunctionAttributes attributes;
@@ -182,22 +180,21 @@ LoadedModule::LoadedModule(int ordinal, const std::string &image)
   if (result == kSuccess)
     return;
   const DeviceProperties &properties = deviceProperties(ordinal);
-  throw Failure(
-      "module-load",
-      {{"error", errorText(result)},
-       {"log", std::string(errorLog)},
-       {"device", properties.name},
-       {"compute_capability",
-        std::to_string(properties.computeCapabilityMajor) + "." +
-            std::to_string(properties.computeCapabilityMinor)},
-       {"driver", int64_t{driverVersion()}}});
+  throw Failure("module-load",
+                {{"error", errorText(result)},
+                 {"log", std::string(errorLog)},
+                 {"device", properties.name},
+                 {"compute_capability",
+                  std::to_string(properties.computeCapabilityMajor) + "." +
+                      std::to_string(properties.computeCapabilityMinor)},
+                 {"driver", int64_t{driverVersion()}}});
 }
 
 LoadedModule::~LoadedModule() {
   if (!module)
     return;
-  // A module whose context is gone (process shutdown) unloads with an error that
-  // nobody can act on.
+  // A module whose context is gone (process shutdown) unloads with an error
+  // that nobody can act on.
   const DriverTable &api = driver();
   Context previous = nullptr;
   if (api.contextPush(primaryContext(device)) == kSuccess) {

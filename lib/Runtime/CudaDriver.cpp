@@ -1,4 +1,4 @@
-//===- CudaDriver.cpp - The CUDA driver library, loaded at run time *- C++ -*-===//
+//===- CudaDriver.cpp - The CUDA driver library, loaded at run time -------===//
 //
 // Finds libcuda, resolves the table of functions and turns error codes to text.
 //
@@ -30,8 +30,8 @@ bool libraryUsed = false;
 class SymbolResolver {
 public:
   explicit SymbolResolver(void *library) : library(library) {
-    procAddressV2 = reinterpret_cast<ProcAddressV2>(
-        dlsym(library, "cuGetProcAddress_v2"));
+    procAddressV2 =
+        reinterpret_cast<ProcAddressV2>(dlsym(library, "cuGetProcAddress_v2"));
     if (!procAddressV2)
       procAddressV1 =
           reinterpret_cast<ProcAddressV1>(dlsym(library, "cuGetProcAddress"));
@@ -140,7 +140,7 @@ std::string cuda::errorText(Result result) {
 void cuda::check(Result result, const char *call, const std::string &kernel) {
   if (result == kSuccess)
     return;
-  throw Failure("cuda-error", {{"call", call},
-                               {"error", errorText(result)},
-                               {"kernel", kernel}});
+  throw Failure(
+      "cuda-error",
+      {{"call", call}, {"error", errorText(result)}, {"kernel", kernel}});
 }

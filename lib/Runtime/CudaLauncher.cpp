@@ -25,8 +25,8 @@ CudaLauncher::CudaLauncher(const LaunchProgram &program,
   for (const Launch &launch : program.plan().launches) {
     auto found = std::find(names.begin(), names.end(), launch.kernel);
     if (found == names.end())
-      program.fail("bad-plan", {{"detail", "no image for kernel '" +
-                                               launch.kernel + "'"}});
+      program.fail("bad-plan",
+                   {{"detail", "no image for kernel '" + launch.kernel + "'"}});
     kernelOfLaunch.push_back(static_cast<size_t>(found - names.begin()));
   }
 }
@@ -126,7 +126,8 @@ void CudaLauncher::encode(size_t index, CachedMap &entry) const {
       stride = (stride <= 0 ? 16 : (stride + 15) / 16 * 16);
     byteStrides[i] = static_cast<uint64_t>(stride);
   }
-  // CU_TENSOR_MAP_SWIZZLE_{NONE,32B,64B,128B}, then CU_TENSOR_MAP_L2_PROMOTION_*.
+  // CU_TENSOR_MAP_SWIZZLE_{NONE,32B,64B,128B}, then
+  // CU_TENSOR_MAP_L2_PROMOTION_*.
   int swizzle = plan.swizzle == 128  ? 3
                 : plan.swizzle == 64 ? 2
                 : plan.swizzle == 32 ? 1
@@ -210,8 +211,7 @@ void CudaLauncher::encodeTensorMaps(Call &call) {
   }
 }
 
-void CudaLauncher::launch(Call &call, DeviceState &state,
-                          Stream stream) const {
+void CudaLauncher::launch(Call &call, DeviceState &state, Stream stream) const {
   const DriverTable &api = driver();
   const LaunchPlan &plan = program.plan();
   for (size_t i = 0; i < plan.workspaces.size(); ++i)
@@ -282,8 +282,8 @@ void CudaLauncher::failLaunch(Result result, size_t index, const Call &call,
     return "(" + std::to_string(a) + ", " + std::to_string(b) + ", " +
            std::to_string(c) + ")";
   };
-  int64_t threads = int64_t{launch.threads[0]} * launch.threads[1] *
-                    launch.threads[2];
+  int64_t threads =
+      int64_t{launch.threads[0]} * launch.threads[1] * launch.threads[2];
   int blocks = 0;
   driver().occupancyMaxActiveBlocks(&blocks, state.functions[index],
                                     static_cast<int>(threads),
@@ -294,16 +294,15 @@ void CudaLauncher::failLaunch(Result result, size_t index, const Call &call,
                  {{"launch", launch.kernel},
                   {"blocks", grid[0] * grid[1] * grid[2]},
                   {"limit", int64_t{blocks} * state.multiprocessors}});
-  program.fail(
-      "launch-failed",
-      {{"launch", launch.kernel},
-       {"error", errorText(result)},
-       {"grid", triple(grid[0], grid[1], grid[2])},
-       {"cluster",
-        triple(launch.cluster[0], launch.cluster[1], launch.cluster[2])},
-       {"threads",
-        triple(launch.threads[0], launch.threads[1], launch.threads[2])},
-       {"shared", launch.sharedBytes}});
+  program.fail("launch-failed",
+               {{"launch", launch.kernel},
+                {"error", errorText(result)},
+                {"grid", triple(grid[0], grid[1], grid[2])},
+                {"cluster", triple(launch.cluster[0], launch.cluster[1],
+                                   launch.cluster[2])},
+                {"threads", triple(launch.threads[0], launch.threads[1],
+                                   launch.threads[2])},
+                {"shared", launch.sharedBytes}});
 }
 
 int CudaLauncher::activeBlocks(int ordinal, size_t index) {

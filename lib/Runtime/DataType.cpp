@@ -98,9 +98,7 @@ bool tilemlir::runtime::isInteger(DataType type) {
   return type >= DataType::I8;
 }
 
-bool tilemlir::runtime::isSigned(DataType type) {
-  return type < DataType::U8;
-}
+bool tilemlir::runtime::isSigned(DataType type) { return type < DataType::U8; }
 
 int64_t tilemlir::runtime::minimumValue(DataType type) {
   if (!isInteger(type) || !isSigned(type))
@@ -121,13 +119,24 @@ DLPackType tilemlir::runtime::dlpackType(DataType type) {
 }
 
 std::string tilemlir::runtime::dlpackTypeName(DLPackType type) {
-  static const char *const names[] = {
-      "int",           "uint",          "float",
-      "opaque",        "bfloat",        "complex",
-      "bool",          "float8_e3m4",   "float8_e4m3",
-      "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
-      "float8_e5m2",   "float8_e5m2fnuz", "float8_e8m0fnu",
-      "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"};
+  static const char *const names[] = {"int",
+                                      "uint",
+                                      "float",
+                                      "opaque",
+                                      "bfloat",
+                                      "complex",
+                                      "bool",
+                                      "float8_e3m4",
+                                      "float8_e4m3",
+                                      "float8_e4m3b11fnuz",
+                                      "float8_e4m3fn",
+                                      "float8_e4m3fnuz",
+                                      "float8_e5m2",
+                                      "float8_e5m2fnuz",
+                                      "float8_e8m0fnu",
+                                      "float6_e2m3fn",
+                                      "float6_e3m2fn",
+                                      "float4_e2m1fn"};
   std::string name = type.code < std::size(names)
                          ? names[type.code]
                          : "type code " + std::to_string(type.code);
@@ -147,10 +156,10 @@ uint64_t tilemlir::runtime::encodeFloat(DataType type, double value) {
     return bits;
   }
   FloatFormat format = formatOf(type);
-  const uint64_t signBit = std::signbit(value)
-                               ? uint64_t{1} << (format.exponentBits +
-                                                 format.mantissaBits)
-                               : 0;
+  const uint64_t signBit =
+      std::signbit(value)
+          ? uint64_t{1} << (format.exponentBits + format.mantissaBits)
+          : 0;
   const int bias = (1 << (format.exponentBits - 1)) - 1;
   const uint64_t topExponent = (uint64_t{1} << format.exponentBits) - 1;
   const uint64_t mantissaMask = (uint64_t{1} << format.mantissaBits) - 1;
@@ -180,8 +189,8 @@ uint64_t tilemlir::runtime::encodeFloat(DataType type, double value) {
   uint64_t biased = static_cast<uint64_t>(exponent + bias);
   uint64_t bits = (biased << format.mantissaBits) +
                   (count - (uint64_t{1} << format.mantissaBits));
-  uint64_t largest = format.hasInfinity ? infinity - 1
-                                        : (infinity | mantissaMask) - 1;
+  uint64_t largest =
+      format.hasInfinity ? infinity - 1 : (infinity | mantissaMask) - 1;
   return signBit | (bits > largest ? overflow : bits);
 }
 

@@ -74,7 +74,8 @@ Expression::Expression(const ExpressionTree &tree, const SlotOf &slotOf) {
   }
   depth = append(tree, slotOf);
   if (depth > kMaxExpressionDepth)
-    throw Failure("bad-plan", {{"detail", "an expression is nested too deeply"}});
+    throw Failure("bad-plan",
+                  {{"detail", "an expression is nested too deeply"}});
   // Constant operands only: fold now, and report overflow when the plan loads.
   if (std::none_of(steps.begin(), steps.end(), [](const Step &step) {
         return isLeaf(step.kind) && step.kind != Kind::Constant;

@@ -1,8 +1,8 @@
 //===- HostHooks.cpp - Functions that compiled CPU kernels call -*- C++ -*-===//
 //
-// Compiled code has no unwind tables that C++ exceptions could cross, so a failed
-// assertion leaves its block with longjmp: compiled frames own nothing that needs
-// a destructor.
+// Compiled code has no unwind tables that C++ exceptions could cross, so a
+// failed assertion leaves its block with longjmp: compiled frames own nothing
+// that needs a destructor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ std::string valueText(DataType type, const unsigned char *element) {
     return text;
   }
   // Enough digits to tell neighbouring values of the type apart.
-  int digits = type == DataType::F64                           ? 17
+  int digits = type == DataType::F64                             ? 17
                : type == DataType::F32 || type == DataType::TF32 ? 9
                                                                  : 5;
   std::snprintf(text, sizeof(text), "%.*g", digits, decodeFloat(type, bits));
@@ -164,8 +164,7 @@ extern "C" void tilemlir_print(const char *message, const int32_t *block,
 
 const std::vector<HostSymbol> &tilemlir::runtime::hostSymbols() {
   static const std::vector<HostSymbol> symbols = {
-      {"tilemlir_assert_fail",
-       reinterpret_cast<void *>(&tilemlir_assert_fail)},
+      {"tilemlir_assert_fail", reinterpret_cast<void *>(&tilemlir_assert_fail)},
       {"tilemlir_print", reinterpret_cast<void *>(&tilemlir_print)},
   };
   return symbols;

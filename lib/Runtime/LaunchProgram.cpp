@@ -116,8 +116,8 @@ void LaunchProgram::bindTensor(Call &call, int32_t index,
     bool contiguous = true;
     for (int32_t axis = rank - 1; axis >= 0; --axis) {
       strides[axis] = expected;
-      contiguous &= !view.strides || dims[axis] == 1 ||
-                    view.strides[axis] == expected;
+      contiguous &=
+          !view.strides || dims[axis] == 1 || view.strides[axis] == expected;
       expected *= dims[axis];
     }
     if (!contiguous && !empty)
@@ -132,8 +132,8 @@ void LaunchProgram::bindTensor(Call &call, int32_t index,
                         {"bytes", byteWidth(argument.dtype)},
                         {"dtype", longName(argument.dtype)}});
   if (!view.data && !empty)
-    fail("null-data", {{"argument", argument.name},
-                       {"shape", listText(dims, rank)}});
+    fail("null-data",
+         {{"argument", argument.name}, {"shape", listText(dims, rank)}});
 }
 
 void LaunchProgram::bindScalar(Call &call, int32_t argument,
@@ -183,8 +183,7 @@ void LaunchProgram::resolve(Call &call, int64_t smCount) const {
 }
 
 // Out of line: a size that differs is an error unless nothing depends on it.
-void LaunchProgram::checkSizes(const Call &call,
-                               const SizeCheck &check) const {
+void LaunchProgram::checkSizes(const Call &call, const SizeCheck &check) const {
   if (!call.present[check.argument])
     return;
   const Argument &argument = launchPlan.arguments[check.argument];
@@ -357,13 +356,12 @@ bool LaunchProgram::finish(Call &call) const {
         break;
       case ParameterKind::Expression: {
         int64_t value = parameter.value.evaluate(slots);
-        bool fits =
-            isSigned(parameter.dtype)
-                ? value >= minimumValue(parameter.dtype) &&
-                      value <=
-                          static_cast<int64_t>(maximumValue(parameter.dtype))
-                : value >= 0 && static_cast<uint64_t>(value) <=
-                                    maximumValue(parameter.dtype);
+        bool fits = isSigned(parameter.dtype)
+                        ? value >= minimumValue(parameter.dtype) &&
+                              value <= static_cast<int64_t>(
+                                           maximumValue(parameter.dtype))
+                        : value >= 0 && static_cast<uint64_t>(value) <=
+                                            maximumValue(parameter.dtype);
         if (!fits && !empty)
           fail("parameter-range",
                {{"expression", describe(plan.parameters[i].value)},

@@ -81,8 +81,8 @@ int32_t LaunchProgram::slotOf(const ExpressionTree &leaf) const {
               " is not an integer scalar");
     return scalarSlots + leaf.argument;
   default:
-    if (leaf.argument < 0 || leaf.argument >= argumentCount ||
-        leaf.axis < 0 || leaf.axis >= ranks[leaf.argument])
+    if (leaf.argument < 0 || leaf.argument >= argumentCount || leaf.axis < 0 ||
+        leaf.axis >= ranks[leaf.argument])
       badPlan("argument " + std::to_string(leaf.argument) +
               " has no dimension " + std::to_string(leaf.axis));
     return dimSlots[leaf.argument] + leaf.axis +
@@ -111,7 +111,9 @@ void LaunchProgram::compile() {
       badPlan("symbol '" + launchPlan.symbols[i].name +
               "' is read from output '" + arguments[argument].name + "'");
     CompiledSymbol symbol{symbolSlots + static_cast<int32_t>(i),
-                          Expression(source, slots), argument, {}};
+                          Expression(source, slots),
+                          argument,
+                          {}};
     for (int32_t other : inputs)
       for (int32_t axis = 0; axis < ranks[other]; ++axis) {
         const ExpressionTree &size = arguments[other].shape[axis];
@@ -148,8 +150,8 @@ void LaunchProgram::compile() {
         arguments[map.argument].kind != ArgumentKind::Tensor)
       badPlan("a tensor map names an argument that is not a tensor");
     size_t rank = map.shape.empty() ? map.dimOrder.size() : map.shape.size();
-    bool validOrder = std::all_of(
-        map.dimOrder.begin(), map.dimOrder.end(), [&](int32_t dim) {
+    bool validOrder =
+        std::all_of(map.dimOrder.begin(), map.dimOrder.end(), [&](int32_t dim) {
           return dim >= 0 && dim < ranks[map.argument];
         });
     if (rank == 0 || rank > 5 || map.box.size() != rank ||
@@ -192,8 +194,8 @@ void LaunchProgram::compile() {
         badPlan("a parameter of '" + launch.kernel +
                 "' has the wrong kind for argument '" +
                 arguments[parameter.index].name + "'");
-      DataType dtype = needsScalar ? arguments[parameter.index].dtype
-                                   : parameter.dtype;
+      DataType dtype =
+          needsScalar ? arguments[parameter.index].dtype : parameter.dtype;
       if (parameter.kind == ParameterKind::Expression && !isInteger(dtype))
         badPlan("an expression parameter must be an integer");
       compiled.parameters.push_back({parameter.kind, dtype, parameter.index,
@@ -231,9 +233,8 @@ void LaunchProgram::compileChecks(const Expression::SlotOf &slotsOf) {
       const ExpressionTree &stride = arguments[i].strides[axis];
       int32_t slot = dimSlots[i] + ranks[i] + axis;
       Expression expected(stride, slotsOf);
-      bool definesSymbol =
-          stride.kind == Kind::Symbol &&
-          symbols[stride.argument].source.isSlot(slot);
+      bool definesSymbol = stride.kind == Kind::Symbol &&
+                           symbols[stride.argument].source.isSlot(slot);
       if (!definesSymbol && !expected.isSlot(slot))
         checks.push_back({argument, axis, slot, true, expected, &stride});
     }

@@ -1,8 +1,8 @@
 //===- ThreadPool.cpp - Blocks of a grid over CPU cores ---------*- C++ -*-===//
 //
 // Workers wait on one queue of jobs and take chunks from the oldest job with an
-// atomic counter; the submitter takes chunks too, so a job finishes even when no
-// worker is free.
+// atomic counter; the submitter takes chunks too, so a job finishes even when
+// no worker is free.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,8 +110,8 @@ std::mutex creationMutex;
 
 // Threads do not survive fork: the child forgets the parent's pool (its mutex
 // may be held by a thread that no longer exists) and makes its own when needed.
-// Handlers hold the creation mutex across the fork so that it is never inherited
-// in a locked state.
+// Handlers hold the creation mutex across the fork so that it is never
+// inherited in a locked state.
 void beforeFork() { creationMutex.lock(); }
 void afterForkInParent() { creationMutex.unlock(); }
 void afterForkInChild() {

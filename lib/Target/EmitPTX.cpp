@@ -1,5 +1,4 @@
-//===- EmitPTX.cpp - the pass tile-emit-ptx and its translations -*- C++
-//-*-===//
+//===- EmitPTX.cpp - the pass tile-emit-ptx and its translations ----------===//
 #include "tilemlir/InitAll.h"
 #include "tilemlir/Target/PTX.h"
 #include "tilemlir/Target/Passes.h"

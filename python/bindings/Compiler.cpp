@@ -1,4 +1,5 @@
-// The Python module `_tilemlir`: registers the tile dialects, passes and pipelines.
+// The Python module `_tilemlir`: registers the tile dialects, passes and
+// pipelines.
 #include "CompilerBindings.h"
 
 #include "tilemlir-c/Registration.h"
@@ -23,8 +24,9 @@ NB_MODULE(_tilemlir, m) {
         tilemlirRegisterAllPipelines();
       },
       "Registers all passes and pipelines. May be called repeatedly.");
-  m.def("version", [] { return tilemlirGetVersion(); },
-        "The version of the compiler library.");
+  m.def(
+      "version", [] { return tilemlirGetVersion(); },
+      "The version of the compiler library.");
   tilemlir::bindings::bindCPU(m);
   tilemlir::bindings::bindGPU(m);
 }

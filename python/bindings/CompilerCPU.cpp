@@ -93,7 +93,8 @@ private:
 
 } // namespace
 
-std::string tilemlir::bindings::collect(MlirModule module, Printer print, const char *what) {
+std::string tilemlir::bindings::collect(MlirModule module, Printer print,
+                                        const char *what) {
   Diagnostics errors(mlirOperationGetContext(mlirModuleGetOperation(module)));
   std::string text;
   if (mlirLogicalResultIsFailure(print(module, append, &text)))

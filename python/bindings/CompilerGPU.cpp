@@ -1,4 +1,5 @@
-// Python bindings of PTX and LLVM IR of kernels, part of the module `_tilemlir`.
+// Python bindings of PTX and LLVM IR of kernels, part of the module
+// `_tilemlir`.
 #include "CompilerBindings.h"
 
 #include "tilemlir-c/GPU.h"
@@ -12,7 +13,9 @@ namespace nb = nanobind;
 void tilemlir::bindings::bindGPU(nb::module_ &m) {
   m.def(
       "ptx",
-      [](MlirModule module) { return collect(module, tilemlirGetPTX, "no PTX"); },
+      [](MlirModule module) {
+        return collect(module, tilemlirGetPTX, "no PTX");
+      },
       nb::arg("module"), "PTX of the kernels of a module after tile-emit-ptx.");
   m.def(
       "translate_gpu_to_llvm_ir",

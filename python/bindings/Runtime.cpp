@@ -1,7 +1,7 @@
 //===- Runtime.cpp - The Python module tilemlir._runtime --------*- C++ -*-===//
 //
-// Loading and launching of compiled kernels: devices, launchers, CPU threads and
-// the functions compiled CPU code may call. Links neither MLIR nor LLVM.
+// Loading and launching of compiled kernels: devices, launchers, CPU threads
+// and the functions compiled CPU code may call. Links neither MLIR nor LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +65,8 @@ void printToPython(const char *text, size_t length) {
   PyObject *stream = PySys_GetObject("stdout"); // borrowed
   if (!stream || stream == Py_None)
     return;
-  nb::object string = nb::steal(PyUnicode_DecodeUTF8(
-      text, static_cast<Py_ssize_t>(length), "replace"));
+  nb::object string = nb::steal(
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(length), "replace"));
   if (!string.ptr() || PyFile_WriteObject(string.ptr(), stream, Py_PRINT_RAW))
     PyErr_WriteUnraisable(stream);
 }

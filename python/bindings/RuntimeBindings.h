@@ -1,7 +1,8 @@
 //===- RuntimeBindings.h - Shared parts of tilemlir._runtime ----*- C++ -*-===//
 //
-// What the source files of the runtime module share: the plan parser, the reader
-// of tensor arguments, the callbacks into the Python half, and error translation.
+// What the source files of the runtime module share: the plan parser, the
+// reader of tensor arguments, the callbacks into the Python half, and error
+// translation.
 //
 //===----------------------------------------------------------------------===//
 

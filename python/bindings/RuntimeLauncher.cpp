@@ -173,8 +173,8 @@ PyObject *launcherActiveBlocks(PyObject *self, PyObject *arguments) {
   int blocks = 0;
   bool done = guarded(self, [&] {
     LauncherState &state = stateOf(self);
-    if (launch < 0 || static_cast<size_t>(launch) >=
-                          state.program.plan().launches.size()) {
+    if (launch < 0 ||
+        static_cast<size_t>(launch) >= state.program.plan().launches.size()) {
       PyErr_SetString(PyExc_IndexError, "launch index out of range");
       throw nb::python_error();
     }
@@ -210,8 +210,8 @@ void tilemlir::bindings::addLauncherTypes(nb::module_ &module) {
        "Blocks of a launch of the plan that fit one multiprocessor."},
       {nullptr, nullptr, 0, nullptr}};
   static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET,
-       offsetof(LauncherObject, vectorcall), READONLY, nullptr},
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherObject, vectorcall),
+       READONLY, nullptr},
       {"__weaklistoffset__", T_PYSSIZET,
        offsetof(LauncherObject, weakReferences), READONLY, nullptr},
       {nullptr, 0, 0, 0, nullptr}};

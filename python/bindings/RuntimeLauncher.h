@@ -90,8 +90,7 @@ private:
 
 /// The Python object around a LauncherState.
 struct LauncherObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   LauncherState *state;
   PyObject *weakReferences;
 };

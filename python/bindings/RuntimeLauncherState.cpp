@@ -38,8 +38,8 @@ std::mutex graphMutex;
 std::vector<WorkspaceSet *> releasedByGraphs; // guarded by graphMutex
 std::atomic<bool> anyReleased{false};
 
-// Runs on a driver thread that may call neither CUDA nor Python: it only puts the
-// set aside for the next launch to drop.
+// Runs on a driver thread that may call neither CUDA nor Python: it only puts
+// the set aside for the next launch to drop.
 void graphDestroyed(void *data) {
   std::lock_guard<std::mutex> lock(graphMutex);
   releasedByGraphs.push_back(static_cast<WorkspaceSet *>(data));
@@ -92,8 +92,8 @@ void LauncherState::order(PyObject *const *arguments, size_t count,
   auto failCount = [&]() {
     std::string names;
     for (int32_t argument : expected)
-      names += (names.empty() ? "" : ", ") +
-               program.plan().arguments[argument].name;
+      names +=
+          (names.empty() ? "" : ", ") + program.plan().arguments[argument].name;
     std::string outputs;
     for (int32_t argument : program.plan().outputs)
       outputs += (outputs.empty() ? "" : ", ") +
@@ -124,11 +124,11 @@ void LauncherState::order(PyObject *const *arguments, size_t count,
            program.plan().arguments[expected[place]].name != name)
       ++place;
     if (place == expected.size()) {
-      bool isOutput = std::any_of(
-          program.plan().outputs.begin(), program.plan().outputs.end(),
-          [&](int32_t output) {
-            return program.plan().arguments[output].name == name;
-          });
+      bool isOutput =
+          std::any_of(program.plan().outputs.begin(),
+                      program.plan().outputs.end(), [&](int32_t output) {
+                        return program.plan().arguments[output].name == name;
+                      });
       program.fail(isOutput ? "output-passed" : "unknown-argument",
                    {{"argument", name}});
     }
@@ -168,8 +168,8 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
     }
     BorrowedTensor tensor;
     if (!readTensor(object, argument.name, tensor))
-      program.fail("not-a-tensor", {{"argument", argument.name},
-                                    {"found", typeName(object)}});
+      program.fail("not-a-tensor",
+                   {{"argument", argument.name}, {"found", typeName(object)}});
     program.bindTensor(call, index, tensor.view);
     if (!prototype)
       prototype = object;
@@ -178,7 +178,8 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
     call.present[output] = false;
   bool haveDevice = call.firstTensor >= 0;
   if (!haveDevice && cuda) {
-    nb::object device = nb::steal(PyObject_CallNoArgs(callbacks().currentDevice));
+    nb::object device =
+        nb::steal(PyObject_CallNoArgs(callbacks().currentDevice));
     if (!device.ptr())
       throw nb::python_error();
     call.deviceType = dlpack::kCUDA;
@@ -198,7 +199,8 @@ uint64_t LauncherState::bind(Call &call, PyObject *const *inputs,
     int64_t sizes[16];
     int32_t rank = program.rank(output);
     if (rank > 16)
-      program.fail("bad-plan", {{"detail", "an output has over 16 dimensions"}});
+      program.fail("bad-plan",
+                   {{"detail", "an output has over 16 dimensions"}});
     if (!haveOutputs) {
       program.outputShape(call, output, sizes);
       nb::object shape = nb::steal(PyTuple_New(rank));
@@ -257,8 +259,8 @@ WorkspaceSet LauncherState::takeWorkspaces(Call &call, WorkspaceKey key,
     if (set.bytes[i] < call.workspaceBytes[i]) {
       set.tensors[i] = nb::object(); // free the small one first
       int64_t bytes = call.workspaceBytes[i];
-      nb::object shape = nb::make_tuple(
-          bytes + static_cast<int64_t>(kWorkspaceAlignment));
+      nb::object shape =
+          nb::make_tuple(bytes + static_cast<int64_t>(kWorkspaceAlignment));
       set.tensors[i] = allocate(call, prototype, shape, DataType::U8);
       BorrowedTensor borrowed;
       if (!readTensor(set.tensors[i].ptr(), "workspace", borrowed))
@@ -286,9 +288,9 @@ void LauncherState::attachToGraph(cuda::Graph graph, WorkspaceSet set) const {
                                    cuda::kUserObjectNoDestructorSync),
               "cuUserObjectCreate", program.plan().name);
   owned.release(); // the driver's reference calls graphDestroyed
-  cuda::check(api.graphRetainUserObject(graph, object, 1,
-                                        cuda::kGraphUserObjectMove),
-              "cuGraphRetainUserObject", program.plan().name);
+  cuda::check(
+      api.graphRetainUserObject(graph, object, 1, cuda::kGraphUserObjectMove),
+      "cuGraphRetainUserObject", program.plan().name);
 }
 
 cuda::Stream LauncherState::currentStream(const Call &call,
@@ -312,8 +314,7 @@ cuda::Stream LauncherState::currentStream(const Call &call,
   return reinterpret_cast<cuda::Stream>(nb::cast<uintptr_t>(stream));
 }
 
-void LauncherState::launchCuda(Call &call, PyObject *prototype,
-                               bool computed) {
+void LauncherState::launchCuda(Call &call, PyObject *prototype, bool computed) {
   cuda::CudaLauncher::DeviceState &device = cuda->device(call.deviceId);
   const std::vector<Workspace> &workspaces = program.plan().workspaces;
   if (computed && workspaces.empty()) {
@@ -390,17 +391,16 @@ nb::handle LauncherState::variant(uint64_t violated, PyObject *self) {
     if (violated >> i & 1)
       guards.append(nb::int_(i));
   if (!variantsCallback.ptr() || variantsCallback.is_none())
-    program.fail("no-variant", {{"guards", nb::cast<std::string>(
-                                               nb::repr(guards))}});
+    program.fail("no-variant",
+                 {{"guards", nb::cast<std::string>(nb::repr(guards))}});
   nb::object variant = variantsCallback(nb::tuple(guards));
   if (!PyObject_TypeCheck(variant.ptr(), launcherType) || variant.is(self))
-    program.fail("no-variant", {{"guards", nb::cast<std::string>(
-                                               nb::repr(guards))}});
+    program.fail("no-variant",
+                 {{"guards", nb::cast<std::string>(nb::repr(guards))}});
   return variants.emplace(violated, std::move(variant)).first->second;
 }
 
-nb::object
-LauncherState::result(const std::vector<nb::object> &outputs) const {
+nb::object LauncherState::result(const std::vector<nb::object> &outputs) const {
   if (outputs.empty())
     return nb::none();
   if (outputs.size() == 1)

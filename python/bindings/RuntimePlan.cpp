@@ -1,7 +1,7 @@
 //===- RuntimePlan.cpp - Launch plans from Python ---------------*- C++ -*-===//
 //
-// Reads the JSON form of a launch plan, given as Python dicts and lists, into the
-// runtime's own structures.
+// Reads the JSON form of a launch plan, given as Python dicts and lists, into
+// the runtime's own structures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,11 @@ namespace {
   throw Failure("bad-plan", {{"detail", detail}});
 }
 
-template <typename T>
-T convert(nb::handle value, const char *what) {
+template <typename T> T convert(nb::handle value, const char *what) {
   T result;
   if (!nb::try_cast<T>(value, result))
-    badPlan(std::string(what) + " has the wrong type: " +
-            nb::cast<std::string>(nb::repr(value)));
+    badPlan(std::string(what) +
+            " has the wrong type: " + nb::cast<std::string>(nb::repr(value)));
   return result;
 }
 
@@ -43,13 +42,11 @@ nb::object optionalField(nb::dict dict, const char *name) {
   return value.ptr() && !value.is_none() ? value : nb::object();
 }
 
-template <typename T>
-T get(nb::dict dict, const char *name) {
+template <typename T> T get(nb::dict dict, const char *name) {
   return convert<T>(field(dict, name), name);
 }
 
-template <typename T>
-T get(nb::dict dict, const char *name, T fallback) {
+template <typename T> T get(nb::dict dict, const char *name, T fallback) {
   nb::object value = optionalField(dict, name);
   return value.ptr() ? convert<T>(value, name) : fallback;
 }
@@ -89,12 +86,18 @@ ExpressionTree parseExpression(nb::handle value) {
   }
   using Kind = ExpressionTree::Kind;
   static const std::map<std::string, Kind> kinds = {
-      {"dim", Kind::Dim},           {"stride", Kind::Stride},
-      {"symbol", Kind::Symbol},     {"scalar", Kind::Scalar},
-      {"sm_count", Kind::SmCount},  {"add", Kind::Add},
-      {"sub", Kind::Sub},           {"mul", Kind::Mul},
-      {"floordiv", Kind::FloorDiv}, {"ceildiv", Kind::CeilDiv},
-      {"mod", Kind::Mod},           {"min", Kind::Min},
+      {"dim", Kind::Dim},
+      {"stride", Kind::Stride},
+      {"symbol", Kind::Symbol},
+      {"scalar", Kind::Scalar},
+      {"sm_count", Kind::SmCount},
+      {"add", Kind::Add},
+      {"sub", Kind::Sub},
+      {"mul", Kind::Mul},
+      {"floordiv", Kind::FloorDiv},
+      {"ceildiv", Kind::CeilDiv},
+      {"mod", Kind::Mod},
+      {"min", Kind::Min},
       {"max", Kind::Max}};
   nb::list items = asList(value, "an expression");
   if (items.size() == 0)
@@ -104,9 +107,10 @@ ExpressionTree parseExpression(nb::handle value) {
   if (found == kinds.end())
     badPlan("unknown operator '" + name + "'");
   tree.kind = found->second;
-  size_t operands = tree.kind == Kind::SmCount                               ? 0
-                    : tree.kind == Kind::Symbol || tree.kind == Kind::Scalar ? 1
-                                                                             : 2;
+  size_t operands = tree.kind == Kind::SmCount ? 0
+                    : tree.kind == Kind::Symbol || tree.kind == Kind::Scalar
+                        ? 1
+                        : 2;
   if (items.size() != operands + 1)
     badPlan("operator '" + name + "' needs " + std::to_string(operands) +
             " operands");
@@ -208,8 +212,7 @@ Launch parseLaunch(nb::dict dict) {
   if (grid.empty() || grid.size() > 3)
     badPlan("a grid has one to three extents");
   for (size_t i = 0; i < 3; ++i)
-    launch.grid[i] =
-        i < grid.size() ? grid[i] : ExpressionTree::constant(1);
+    launch.grid[i] = i < grid.size() ? grid[i] : ExpressionTree::constant(1);
   if (nb::object cluster = optionalField(dict, "cluster"); cluster.ptr())
     launch.cluster = parseExtents(cluster, "cluster");
   launch.threads = parseExtents(field(dict, "threads"), "threads");

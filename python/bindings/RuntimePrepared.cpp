@@ -1,7 +1,7 @@
 //===- RuntimePrepared.cpp - Launches with fixed arguments ------*- C++ -*-===//
 //
-// The Python type PreparedLaunch: a checked call kept ready, so that repeating it
-// costs the driver's launch and little else.
+// The Python type PreparedLaunch: a checked call kept ready, so that repeating
+// it costs the driver's launch and little else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,7 @@ void launchPrepared(PreparedState &prepared, LauncherState &launcher) {
 }
 
 struct PreparedObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PreparedState *state;
 };
 
@@ -150,18 +149,18 @@ PyObject *tilemlir::bindings::makePrepared(PyObject *launcher,
 }
 
 void tilemlir::bindings::addPreparedType(nb::module_ &module) {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET,
-       offsetof(PreparedObject, vectorcall), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
+  static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                                   offsetof(PreparedObject, vectorcall),
+                                   READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
   static PyGetSetDef properties[] = {
       {"outputs", preparedOutputs, nullptr,
        "What a call returns: None, one tensor or a list.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char *>(
-                      "A launch whose arguments were checked by prepare(). "
-                      "Calling it launches on the current stream.")},
+      {Py_tp_doc,
+       const_cast<char *>("A launch whose arguments were checked by prepare(). "
+                          "Calling it launches on the current stream.")},
       {Py_tp_dealloc, reinterpret_cast<void *>(preparedDealloc)},
       {Py_tp_traverse, reinterpret_cast<void *>(preparedTraverse)},
       {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},

@@ -39,13 +39,13 @@ constexpr int kArrayWriteable = 0x400;
 
 [[noreturn]] void unreadable(const std::string &argument, PyObject *object,
                              const std::string &reason) {
-  throw Failure("unreadable-tensor", {{"argument", argument},
-                                      {"type", typeName(object)},
-                                      {"reason", reason}});
+  throw Failure(
+      "unreadable-tensor",
+      {{"argument", argument}, {"type", typeName(object)}, {"reason", reason}});
 }
 
-/// Takes the first line of the pending Python error's text and clears the error;
-/// what follows in frameworks' texts are native stack traces.
+/// Takes the first line of the pending Python error's text and clears the
+/// error; what follows in frameworks' texts are native stack traces.
 std::string takeErrorText() {
   nb::python_error error;
   auto text = nb::cast<std::string>(nb::str(error.value()));
@@ -53,8 +53,8 @@ std::string takeErrorText() {
 }
 
 const dlpack::ExchangeAPI *exchangeOf(PyTypeObject *type) {
-  PyObject *capsule = PyObject_GetAttrString(
-      reinterpret_cast<PyObject *>(type), "__dlpack_c_exchange_api__");
+  PyObject *capsule = PyObject_GetAttrString(reinterpret_cast<PyObject *>(type),
+                                             "__dlpack_c_exchange_api__");
   if (!capsule) {
     PyErr_Clear();
     return nullptr;
@@ -80,11 +80,11 @@ bool hasAttribute(PyObject *object, const char *name) {
 
 /// The dtype of an array whose kind and size do not say it, by its name.
 DLPackType namedArrayType(PyObject *object) {
-  nb::object name =
-      nb::steal(PyObject_GetAttrString(object, "dtype"));
+  nb::object name = nb::steal(PyObject_GetAttrString(object, "dtype"));
   std::string text;
   if (name.ptr()) {
-    nb::object attribute = nb::steal(PyObject_GetAttrString(name.ptr(), "name"));
+    nb::object attribute =
+        nb::steal(PyObject_GetAttrString(name.ptr(), "name"));
     if (attribute.ptr() && nb::isinstance<nb::str>(attribute))
       text = nb::cast<std::string>(attribute);
   }
@@ -148,9 +148,8 @@ bool readArray(PyObject *object, const std::string &argument,
     view.dtype = {dlpack::kComplex, bits, 1};
     break;
   case 'f':
-    view.dtype = array->itemBytes >= 2
-                     ? DLPackType{dlpack::kFloat, bits, 1}
-                     : namedArrayType(object);
+    view.dtype = array->itemBytes >= 2 ? DLPackType{dlpack::kFloat, bits, 1}
+                                       : namedArrayType(object);
     break;
   default:
     view.dtype = namedArrayType(object);
@@ -367,13 +366,12 @@ uint64_t tilemlir::bindings::readScalar(const LaunchProgram &program,
   }
   nb::object owner = nb::steal(number);
   auto outOfRange = [&]() {
-    program.fail(
-        "scalar-range",
-        {{"argument", argument.name},
-         {"found", nb::cast<std::string>(nb::str(owner))},
-         {"dtype", longName(dtype)},
-         {"minimum", std::to_string(minimumValue(dtype))},
-         {"maximum", std::to_string(maximumValue(dtype))}});
+    program.fail("scalar-range",
+                 {{"argument", argument.name},
+                  {"found", nb::cast<std::string>(nb::str(owner))},
+                  {"dtype", longName(dtype)},
+                  {"minimum", std::to_string(minimumValue(dtype))},
+                  {"maximum", std::to_string(maximumValue(dtype))}});
   };
   if (isSigned(dtype)) {
     int overflow = 0;

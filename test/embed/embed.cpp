@@ -1,4 +1,5 @@
-// Embeds the tile dialects in a C++ program: reads a module from stdin, runs the pipeline given as argument, prints it.
+// Embeds the tile dialects in a C++ program: reads a module from stdin, runs
+// the pipeline given as argument, prints it.
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
 #include "tilemlir/InitAll.h"
 

@@ -1,7 +1,8 @@
 //===- CudaDevice.h - Devices, contexts and loaded kernels ------*- C++ -*-===//
 //
-// What a launch needs from one CUDA device: its limits, its primary context (the
-// one every framework on the CUDA runtime uses), and kernels loaded into it.
+// What a launch needs from one CUDA device: its limits, its primary context
+// (the one every framework on the CUDA runtime uses), and kernels loaded into
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,7 @@ private:
 
 struct FunctionAttributes {
   int registers = 0;
-  int localBytes = 0; ///< per thread: spills and indexed local arrays
+  int localBytes = 0;  ///< per thread: spills and indexed local arrays
   int sharedBytes = 0; ///< static
   int constantBytes = 0;
   int maxThreadsPerBlock = 0;
@@ -97,8 +98,8 @@ private:
   int device;
 };
 
-/// Allows `bytes` of dynamic shared memory; throws Failure("shared-memory") with
-/// the device's limit when it does not fit.
+/// Allows `bytes` of dynamic shared memory; throws Failure("shared-memory")
+/// with the device's limit when it does not fit.
 void allowDynamicShared(Function function, int64_t bytes,
                         const std::string &kernel, int ordinal);
 

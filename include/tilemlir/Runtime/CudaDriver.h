@@ -1,4 +1,4 @@
-//===- CudaDriver.h - The CUDA driver library, loaded at run time *- C++ -*-===//
+//===- CudaDriver.h - The CUDA driver, loaded at run time -------*- C++ -*-===//
 //
 // The part of the CUDA driver API that a launch needs, typed here and resolved
 // with dlopen, so that the module imports without a GPU and builds without a
@@ -96,7 +96,8 @@ struct LaunchConfig {
   unsigned attributeCount;
 };
 
-/// An opaque tensor-map descriptor (CUtensorMap; 64-byte aligned before CUDA 13).
+/// An opaque tensor-map descriptor (CUtensorMap; 64-byte aligned before CUDA
+/// 13).
 struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
@@ -190,8 +191,8 @@ struct DriverTable {
 #undef TILEMLIR_DECLARE
 };
 
-/// Names the library to load instead of libcuda.so.1. Effective before the first
-/// call of `driver()`; returns false afterwards.
+/// Names the library to load instead of libcuda.so.1. Effective before the
+/// first call of `driver()`; returns false afterwards.
 bool setDriverLibrary(const std::string &path);
 
 /// Loads and initialises the driver once. Throws Failure("no-cuda-driver") with

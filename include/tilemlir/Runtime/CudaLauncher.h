@@ -1,7 +1,7 @@
 //===- CudaLauncher.h - Launching a plan's kernels on CUDA ------*- C++ -*-===//
 //
-// Loads a kernel's images into each device on first use, keeps the descriptors of
-// recent tensor arguments, and enqueues the launches of a finished call.
+// Loads a kernel's images into each device on first use, keeps the descriptors
+// of recent tensor arguments, and enqueues the launches of a finished call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,15 +65,14 @@ private:
 
   std::unique_ptr<DeviceState> load(int ordinal) const;
   void encode(size_t index, CachedMap &entry) const;
-  [[noreturn]] void failLaunch(Result result, size_t launch,
-                               const Call &call,
+  [[noreturn]] void failLaunch(Result result, size_t launch, const Call &call,
                                const DeviceState &state) const;
 
   const LaunchProgram &program;
   std::vector<std::string> names;
-  std::vector<std::string> images;    ///< distinct
-  std::vector<size_t> imageOfKernel;  ///< per distinct kernel
-  std::vector<size_t> kernelOfLaunch; ///< per launch
+  std::vector<std::string> images;                   ///< distinct
+  std::vector<size_t> imageOfKernel;                 ///< per distinct kernel
+  std::vector<size_t> kernelOfLaunch;                ///< per launch
   std::vector<std::unique_ptr<DeviceState>> devices; ///< by ordinal
   std::vector<MapCache> caches;                      ///< per tensor map
   std::mutex mutex; ///< guards devices and caches

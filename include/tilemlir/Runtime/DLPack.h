@@ -1,9 +1,9 @@
 //===- DLPack.h - The DLPack binary interface -------------------*- C++ -*-===//
 //
 // The structures of DLPack 1.x that the launcher reads: a borrowed tensor, the
-// two managed forms a capsule may hold, and the table of C functions a framework
-// publishes as `__dlpack_c_exchange_api__`. Layouts follow the DLPack 1.3
-// specification (https://dmlc.github.io/dlpack/latest/c_api.html).
+// two managed forms a capsule may hold, and the table of C functions a
+// framework publishes as `__dlpack_c_exchange_api__`. Layouts follow the
+// DLPack 1.3 specification (https://dmlc.github.io/dlpack/latest/c_api.html).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- Expression.h - Compiled integer expressions --------------*- C++ -*-===//
 //
-// A launch plan's expression trees flattened over numbered slots (sizes, strides,
-// symbols, scalars), so that a launch evaluates most of them with one load.
+// A launch plan's expression trees flattened over numbered slots (sizes,
+// strides, symbols, scalars), so that a launch evaluates most of them with one
+// load.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,8 @@ namespace tilemlir::runtime {
 
 class Expression {
 public:
-  /// Maps a leaf (Dim, Stride, Symbol, Scalar, SmCount) to its slot; throws when
-  /// the leaf names something that does not exist.
+  /// Maps a leaf (Dim, Stride, Symbol, Scalar, SmCount) to its slot; throws
+  /// when the leaf names something that does not exist.
   using SlotOf = std::function<int32_t(const ExpressionTree &leaf)>;
 
   Expression() = default;

@@ -15,8 +15,7 @@
 
 namespace tilemlir::runtime {
 
-template <typename T, size_t N>
-class InlineBuffer {
+template <typename T, size_t N> class InlineBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
 public:

@@ -1,8 +1,9 @@
 //===- LaunchPlan.h - What a compiled kernel needs from its host *- C++ -*-===//
 //
-// The launch plan as data: arguments, size symbols, outputs, workspaces, guards,
-// tensor maps and launches, over a closed language of integer expressions. It is
-// the host half of a kernel: the compiler writes it, this library executes it.
+// The launch plan as data: arguments, size symbols, outputs, workspaces,
+// guards, tensor maps and launches, over a closed language of integer
+// expressions. It is the host half of a kernel: the compiler writes it, this
+// library executes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,8 +124,8 @@ enum class GuardKind : uint8_t { Aligned, NoAlias, ExpressionTrue };
 
 struct Guard {
   GuardKind kind = GuardKind::Aligned;
-  int32_t argument = 0; ///< Aligned
-  int64_t bytes = 0;    ///< Aligned
+  int32_t argument = 0;               ///< Aligned
+  int64_t bytes = 0;                  ///< Aligned
   std::vector<int32_t> written, read; ///< NoAlias
   ExpressionTree value;               ///< ExpressionTrue
   std::string message;

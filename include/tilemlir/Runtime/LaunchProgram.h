@@ -1,8 +1,8 @@
 //===- LaunchProgram.h - A launch plan ready to execute ---------*- C++ -*-===//
 //
 // Checks a call's arguments against a launch plan and computes everything a
-// launch needs (symbols, output shapes, grids, parameter values), without knowing
-// Python or CUDA. All failures are thrown before anything is launched.
+// launch needs (symbols, output shapes, grids, parameter values), without
+// knowing Python or CUDA. All failures are thrown before anything is launched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ struct TensorView {
 /// The values of one call. Plain storage; LaunchProgram gives it meaning.
 struct Call {
   InlineBuffer<int64_t, 192> slots;
-  InlineBuffer<void *, 24> pointers;     ///< per argument
-  InlineBuffer<uint64_t, 24> scalars;    ///< per argument: value bits
-  InlineBuffer<bool, 24> present;        ///< per argument
-  InlineBuffer<void *, 8> workspaces;    ///< per workspace
+  InlineBuffer<void *, 24> pointers;  ///< per argument
+  InlineBuffer<uint64_t, 24> scalars; ///< per argument: value bits
+  InlineBuffer<bool, 24> present;     ///< per argument
+  InlineBuffer<void *, 8> workspaces; ///< per workspace
   InlineBuffer<int64_t, 8> workspaceBytes;
-  InlineBuffer<uint64_t, 64> values;     ///< parameter values of all launches
-  InlineBuffer<void *, 64> parameters;   ///< pointers into values or tensorMaps
-  InlineBuffer<int64_t, 12> grids;       ///< 3 per launch
+  InlineBuffer<uint64_t, 64> values;   ///< parameter values of all launches
+  InlineBuffer<void *, 64> parameters; ///< pointers into values or tensorMaps
+  InlineBuffer<int64_t, 12> grids;     ///< 3 per launch
   InlineBuffer<cuda::TensorMap, 4> tensorMaps;
   int32_t firstTensor = -1; ///< argument that decides the device
   int32_t deviceType = 0;

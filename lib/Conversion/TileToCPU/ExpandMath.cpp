@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - elementary functions as arithmetic -------*- C++ -*-===//
+//===- ExpandMath.cpp - elementary functions as arithmetic ----------------===//
 //
 // exp, exp2, log, log2 and tanh of f32 become branch-free code, which LLVM
 // vectorises together with the loop around it; a call of libm would not be. All

@@ -1,5 +1,4 @@
-//===- KernelLowering.h - Distribution of one kernel over threads -*- C++
-//-*-===//
+//===- KernelLowering.h - Distribution of a kernel to threads ---*- C++ -*-===//
 //
 // The state of lowering one `tile.kernel`, and what its parts share: layouts
 // as thread and register coordinates, storage accesses of many lanes at once,

@@ -1,5 +1,4 @@
-//===- Registers.cpp - Buffers as SSA values, scalar conversions -*- C++
-//-*-===//
+//===- Registers.cpp - Buffers as SSA values, scalar conversions ----------===//
 //
 // Fragments are read and written as whole vectors here; their promotion to
 // values is a pass of its own. Local buffers are registers when every index is

@@ -61,12 +61,11 @@ static bool indexesRegisters(scf::ForOp loop) {
           llvm::TypeSwitch<Operation *, bool>(user)
               .Case<tile::LoadOp>(
                   [&](auto op) { return inRegisters(op.getSource()); })
-              .Case<tile::StoreOp>(
-                  [&](auto op) {
-                    // A variable that is only stored indexes nothing.
-                    return inRegisters(op.getDest()) &&
-                           llvm::is_contained(op.getIndices(), value);
-                  })
+              .Case<tile::StoreOp>([&](auto op) {
+                // A variable that is only stored indexes nothing.
+                return inRegisters(op.getDest()) &&
+                       llvm::is_contained(op.getIndices(), value);
+              })
               .Case<tile::SubviewOp>(
                   [&](auto op) { return inRegisters(op.getSource()); })
               .Case<tile::CopyOp>([&](tile::CopyOp op) {

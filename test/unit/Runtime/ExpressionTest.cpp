@@ -1,6 +1,6 @@
 // Compiled launch plan expressions against a direct evaluation of their trees.
-#include "UnitTest.h"
 #include "tilemlir/Runtime/Expression.h"
+#include "UnitTest.h"
 #include "tilemlir/Runtime/Failure.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ ExpressionTree randomTree(int depth) {
     return leaf(Kind::Symbol, static_cast<int32_t>(random(0, kLeaves - 1)));
   }
   ExpressionTree tree;
-  tree.kind = static_cast<Kind>(random(static_cast<int64_t>(Kind::Add),
-                                       static_cast<int64_t>(Kind::Max)));
+  tree.kind = static_cast<Kind>(
+      random(static_cast<int64_t>(Kind::Add), static_cast<int64_t>(Kind::Max)));
   tree.operands = {randomTree(depth - 1), randomTree(depth - 1)};
   return tree;
 }
@@ -122,12 +122,15 @@ TEST(OverflowAndDivisionByZeroAreFailures) {
     return tree;
   };
   for (Kind kind : {Kind::Add, Kind::Mul})
-    EXPECT_EQ(failureCode(binary(kind, 0, 0), slots), std::string("arithmetic"));
+    EXPECT_EQ(failureCode(binary(kind, 0, 0), slots),
+              std::string("arithmetic"));
   EXPECT_EQ(failureCode(binary(Kind::Sub, 1, 0), slots),
             std::string("arithmetic"));
   for (Kind kind : {Kind::FloorDiv, Kind::CeilDiv, Kind::Mod}) {
-    EXPECT_EQ(failureCode(binary(kind, 0, 2), slots), std::string("arithmetic"));
-    EXPECT_EQ(failureCode(binary(kind, 1, 3), slots), std::string("arithmetic"));
+    EXPECT_EQ(failureCode(binary(kind, 0, 2), slots),
+              std::string("arithmetic"));
+    EXPECT_EQ(failureCode(binary(kind, 1, 3), slots),
+              std::string("arithmetic"));
   }
   EXPECT_EQ(failureCode(binary(Kind::Min, 0, 1), slots), std::string());
 }

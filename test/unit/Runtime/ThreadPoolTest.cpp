@@ -1,6 +1,7 @@
-// The thread pool: every index once, from several submitters, with an early stop.
-#include "UnitTest.h"
+// The thread pool: every index once, from several submitters, with an early
+// stop.
 #include "tilemlir/Runtime/ThreadPool.h"
+#include "UnitTest.h"
 
 #include <atomic>
 #include <memory>

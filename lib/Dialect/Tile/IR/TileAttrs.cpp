@@ -45,13 +45,11 @@ static ParseResult parseModes(AsmParser &parser,
                               SmallVectorImpl<int64_t> &modes) {
   return parser.parseCommaSeparatedList(
       AsmParser::Delimiter::Square, [&]() -> ParseResult {
-        return failure(parser.parseLParen() ||
-                       parser.parseInteger(modes.emplace_back()) ||
-                       parser.parseComma() ||
-                       parser.parseInteger(modes.emplace_back()) ||
-                       parser.parseComma() ||
-                       parser.parseInteger(modes.emplace_back()) ||
-                       parser.parseRParen());
+        return failure(
+            parser.parseLParen() || parser.parseInteger(modes.emplace_back()) ||
+            parser.parseComma() || parser.parseInteger(modes.emplace_back()) ||
+            parser.parseComma() || parser.parseInteger(modes.emplace_back()) ||
+            parser.parseRParen());
       });
 }
 
@@ -93,11 +91,9 @@ static std::vector<tilemlir::layout::Mode> toModes(ArrayRef<int64_t> flat) {
   return modes;
 }
 
-LogicalResult
-FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                           ArrayRef<int64_t> shape,
-                           ArrayRef<int64_t> threadModes,
-                           ArrayRef<int64_t> registerModes) {
+LogicalResult FragmentLayoutAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+    ArrayRef<int64_t> threadModes, ArrayRef<int64_t> registerModes) {
   if (threadModes.size() % 3 || registerModes.size() % 3)
     return emitError() << "layout modes must be (extent, dim, stride) triples";
   std::string problem = tilemlir::layout::FragmentLayout::verify(
@@ -292,13 +288,17 @@ int64_t TargetAttr::getSharedMemoryLimit() const {
 
 LogicalResult OptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   DictionaryAttr values) {
-  static const char *const flags[] = {
-      "fast_math",           "noalias",
-      "disable_tma",         "disable_wgmma",
-      "disable_warp_specialized", "disable_shared_reuse",
-      "disable_vectorize_256",    "disable_async_copy",
-      "disable_bounds_checks",    "disable_thread_sync",
-      "line_info"};
+  static const char *const flags[] = {"fast_math",
+                                      "noalias",
+                                      "disable_tma",
+                                      "disable_wgmma",
+                                      "disable_warp_specialized",
+                                      "disable_shared_reuse",
+                                      "disable_vectorize_256",
+                                      "disable_async_copy",
+                                      "disable_bounds_checks",
+                                      "disable_thread_sync",
+                                      "line_info"};
   for (NamedAttribute entry : values) {
     StringRef key = entry.getName();
     if (llvm::is_contained(flags, key)) {
@@ -345,9 +345,9 @@ OptionsAttr OptionsAttr::of(Operation *op) {
 // Software pipelines
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     PipelineRole role, int64_t slots, int64_t ahead) {
+LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   PipelineRole role, int64_t slots,
+                                   int64_t ahead) {
   if (slots < 2 || ahead < 1 || ahead >= slots)
     return emitError() << "a pipeline runs 1 to slots - 1 iterations ahead in "
                           "at least 2 slots, found slots = "

@@ -90,7 +90,8 @@ LogicalResult KernelOp::verify() {
 
 LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getType());
-  if (type.getNumDynamicDims() != static_cast<int64_t>(getDynamicSizes().size()))
+  if (type.getNumDynamicDims() !=
+      static_cast<int64_t>(getDynamicSizes().size()))
     return emitOpError("has ")
            << getDynamicSizes().size() << " sizes for "
            << type.getNumDynamicDims() << " dynamic extents";
@@ -148,25 +149,27 @@ LogicalResult SubviewOp::verify() {
   for (auto [dim, offset, size] : llvm::enumerate(getOffsets(), getSizes())) {
     int64_t extent = source.getShape()[dim];
     APInt constant;
-    int64_t start =
-        matchPattern(offset, m_ConstantInt(&constant)) ? constant.getSExtValue() : 0;
+    int64_t start = matchPattern(offset, m_ConstantInt(&constant))
+                        ? constant.getSExtValue()
+                        : 0;
     if (size < 1 || start < 0 || start + size > extent)
       return emitOpError("part [")
              << start << ", " << start + size << ") leaves dimension " << dim
              << " of extent " << extent;
   }
   if (dropUnitSizes(getSizes()) != dropUnitSizes(result.getShape()))
-    return emitOpError("sizes ") << describe(getSizes())
-                                 << " do not give shape "
-                                 << describe(result.getShape());
+    return emitOpError("sizes ")
+           << describe(getSizes()) << " do not give shape "
+           << describe(result.getShape());
   return success();
 }
 
 OpFoldResult SubviewOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() != getType())
     return {};
-  return llvm::all_of(adaptor.getOffsets(),
-                      [](Attribute offset) { return matchPattern(offset, m_Zero()); })
+  return llvm::all_of(
+             adaptor.getOffsets(),
+             [](Attribute offset) { return matchPattern(offset, m_Zero()); })
              ? OpFoldResult(getSource())
              : OpFoldResult();
 }
@@ -219,7 +222,8 @@ static LogicalResult verifySide(Operation *op, StringRef side, Value storage,
   size_t rank = getStorageRank(storage.getType());
   if (offsets.size() != rank || sizes.size() != rank)
     return op->emitOpError()
-           << side << " of rank " << rank << " needs as many offsets and sizes, "
+           << side << " of rank " << rank
+           << " needs as many offsets and sizes, "
            << "found " << offsets.size() << " and " << sizes.size();
   for (auto [dim, size] : llvm::enumerate(sizes)) {
     if (size < 1)
@@ -233,10 +237,9 @@ static LogicalResult verifySide(Operation *op, StringRef side, Value storage,
                         ? constant.getSExtValue()
                         : 0;
     if (start < 0 || start + size > buffer.getShape()[dim])
-      return op->emitOpError()
-             << side << " part [" << start << ", " << start + size
-             << ") leaves dimension " << dim << " of extent "
-             << buffer.getShape()[dim];
+      return op->emitOpError() << side << " part [" << start << ", "
+                               << start + size << ") leaves dimension " << dim
+                               << " of extent " << buffer.getShape()[dim];
   }
   return success();
 }
@@ -310,8 +313,8 @@ LogicalResult FillOp::verify() {
 static FailureOr<std::pair<int64_t, int64_t>>
 getMatrixShape(GemmOp op, StringRef operand, BufferType type) {
   ArrayRef<int64_t> shape = type.getShape();
-  if (shape.size() < 2 || llvm::any_of(shape.drop_back(2),
-                                       [](int64_t size) { return size != 1; }))
+  if (shape.size() < 2 ||
+      llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
     return op.emitOpError("operand ")
            << operand << " must be a matrix, found shape " << describe(shape);
   return std::make_pair(shape[shape.size() - 2], shape.back());

@@ -36,9 +36,9 @@ struct AnalyzeBounds : tile::impl::TileAnalyzeBoundsBase<AnalyzeBounds> {
 
   void mark(Operation *op, IntegerAnalysis &integers) {
     auto set = [&](bool inside) {
-      op->setAttr("bounds", BoundsAttr::get(&getContext(),
-                                            inside ? Bounds::Full
-                                                   : Bounds::Predicated));
+      op->setAttr("bounds",
+                  BoundsAttr::get(&getContext(),
+                                  inside ? Bounds::Full : Bounds::Predicated));
     };
     auto check = [&](Value storage, OperandRange offsets,
                      ArrayRef<int64_t> sizes) -> std::optional<bool> {
@@ -48,8 +48,8 @@ struct AnalyzeBounds : tile::impl::TileAnalyzeBoundsBase<AnalyzeBounds> {
       return isRegionInside(op, tensor, offsets, sizes, integers);
     };
     auto markCopy = [&](auto copy) {
-      std::optional<bool> source =
-          check(copy.getSource(), copy.getSourceOffsets(), copy.getSourceSizes());
+      std::optional<bool> source = check(
+          copy.getSource(), copy.getSourceOffsets(), copy.getSourceSizes());
       std::optional<bool> dest =
           check(copy.getDest(), copy.getDestOffsets(), copy.getDestSizes());
       if (source || dest)

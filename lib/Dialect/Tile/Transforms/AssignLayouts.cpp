@@ -29,8 +29,8 @@ static void writeLayouts(KernelOp kernel, const LayoutSolver &solver) {
       if (const auto *layout = solver.getLayout(loop)) {
         loop.setLayoutAttr(FragmentLayoutAttr::get(context, *layout));
         if (!loop.getChoiceAttr())
-          loop.setChoiceAttr(ChoiceAttr::get(context, Path::Simt,
-                                             solver.getReason(loop), {}));
+          loop.setChoiceAttr(
+              ChoiceAttr::get(context, Path::Simt, solver.getReason(loop), {}));
       }
     }
   });

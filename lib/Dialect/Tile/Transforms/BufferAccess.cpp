@@ -123,8 +123,7 @@ static IndexRange getRange(Value index, int64_t size, ParallelOp parallel,
   if (!linear.variable)
     return {Value(), linear.offset, size};
   Region *body = parallel ? &parallel.getBody() : nullptr;
-  bool inside =
-      body && body->isAncestor(linear.variable.getParentRegion());
+  bool inside = body && body->isAncestor(linear.variable.getParentRegion());
   if (!inside) {
     if (linear.scale == 1)
       return {linear.variable, linear.offset, size};
@@ -250,9 +249,8 @@ static ThreadMap getCopyThreads(CopyOp copy) {
   // from offsets that are compared with those of the other access.
   auto startsAtZero = [](Value storage, OperandRange offsets) {
     return !isa<BufferType>(storage.getType()) ||
-           llvm::all_of(offsets, [](Value offset) {
-             return getConstant(offset) == 0;
-           });
+           llvm::all_of(offsets,
+                        [](Value offset) { return getConstant(offset) == 0; });
   };
   if (!startsAtZero(copy.getSource(), copy.getSourceOffsets()) ||
       !startsAtZero(copy.getDest(), copy.getDestOffsets()))
@@ -456,8 +454,7 @@ bool mlir::tile::isCovered(ArrayRef<IndexRange> box,
     bool touches = true;
     for (auto [dim, pair] : llvm::enumerate(llvm::zip(part, box))) {
       const IndexRange &have = std::get<0>(pair), &want = std::get<1>(pair);
-      if (have.base != want.base ||
-          have.offset + have.size <= want.offset ||
+      if (have.base != want.base || have.offset + have.size <= want.offset ||
           want.offset + want.size <= have.offset) {
         touches = false;
         break;

@@ -76,10 +76,10 @@ static LogicalResult consumeAnnotations(KernelOp kernel) {
              << " cannot be annotated; annotate the buffer itself";
     BufferType type = alloc.getType();
     if (type.getLayout() && type.getLayout() != annotation.getLayout()) {
-      InFlightDiagnostic error = annotation.emitError("buffer ")
-                                 << getUserName(buffer)
-                                 << " has two different layouts: "
-                                 << annotation.getLayout();
+      InFlightDiagnostic error =
+          annotation.emitError("buffer ")
+          << getUserName(buffer)
+          << " has two different layouts: " << annotation.getLayout();
       Location other = alloc.getLoc();
       if (AnnotateLayoutOp first = pinned.lookup(alloc))
         other = first.getLoc();
@@ -89,9 +89,8 @@ static LogicalResult consumeAnnotations(KernelOp kernel) {
     if (auto fragment = dyn_cast<FragmentLayoutAttr>(annotation.getLayout()))
       if (fragment.getNumThreads() != static_cast<int64_t>(kernel.getThreads()))
         return annotation.emitError("the layout of ")
-               << getUserName(buffer) << " is over "
-               << fragment.getNumThreads() << " threads, the kernel has "
-               << kernel.getThreads();
+               << getUserName(buffer) << " is over " << fragment.getNumThreads()
+               << " threads, the kernel has " << kernel.getThreads();
     alloc.getResult().setType(type.withLayout(annotation.getLayout()));
     pinned.try_emplace(alloc, annotation);
   }
@@ -156,8 +155,7 @@ static bool dependsOn(Value value, Value variable, Region &within) {
 static bool indexesFragment(scf::ForOp loop) {
   auto selects = [&](Value buffer, OperandRange indices) {
     auto type = dyn_cast<BufferType>(buffer.getType());
-    return type && type.isFragment() &&
-           llvm::any_of(indices, [&](Value index) {
+    return type && type.isFragment() && llvm::any_of(indices, [&](Value index) {
              return dependsOn(index, loop.getInductionVar(), loop.getRegion());
            });
   };
@@ -185,11 +183,12 @@ static void unrollFully(scf::ForOp loop, int64_t trips) {
   for (int64_t trip = 0; trip < trips; ++trip) {
     IRMapping mapping;
     Type type = loop.getInductionVar().getType();
-    mapping.map(loop.getInductionVar(),
-                arith::ConstantOp::create(
-                    builder, loop.getLoc(),
-                    builder.getIntegerAttr(type, lower.getSExtValue() +
-                                                     trip * step.getSExtValue())));
+    mapping.map(
+        loop.getInductionVar(),
+        arith::ConstantOp::create(
+            builder, loop.getLoc(),
+            builder.getIntegerAttr(type, lower.getSExtValue() +
+                                             trip * step.getSExtValue())));
     mapping.map(loop.getRegionIterArgs(), carried);
     for (Operation &op : loop.getBody()->without_terminator())
       builder.clone(op, mapping);

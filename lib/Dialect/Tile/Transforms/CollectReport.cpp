@@ -34,9 +34,8 @@ static void addPosition(Operation *op, NamedAttrList &entry) {
   if (!loc)
     return;
   Builder builder(op->getContext());
-  entry.set("location",
-            builder.getStringAttr(loc.getFilename().getValue() + ":" +
-                                  Twine(loc.getLine())));
+  entry.set("location", builder.getStringAttr(loc.getFilename().getValue() +
+                                              ":" + Twine(loc.getLine())));
   entry.set("file", loc.getFilename());
   entry.set("line", builder.getI64IntegerAttr(loc.getLine()));
   entry.set("column", builder.getI64IntegerAttr(loc.getColumn()));
@@ -114,12 +113,12 @@ void TileCollectReportPass::runOnOperation() {
     entries.insert(describeKernel(kernel));
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto choice = op->getAttrOfType<ChoiceAttr>("choice"))
-        entries.insert(describeOperation(
-            kernel, op, op->getName().stripDialect(), choice));
+        entries.insert(describeOperation(kernel, op,
+                                         op->getName().stripDialect(), choice));
       if (auto choice = op->getAttrOfType<ChoiceAttr>("tile.loop_choice"))
         entries.insert(describeOperation(kernel, op, "pipelined", choice));
     });
   });
-  getOperation()->setAttr(
-      "tile.report", ArrayAttr::get(&getContext(), entries.getArrayRef()));
+  getOperation()->setAttr("tile.report",
+                          ArrayAttr::get(&getContext(), entries.getArrayRef()));
 }

@@ -20,8 +20,7 @@ static PipelineAttr getPipeline(Operation *op, PipelineRole role) {
 }
 
 static bool holdsAsyncCopy(Operation *op) {
-  return op
-      ->walk([](CopyAsyncOp) { return WalkResult::interrupt(); })
+  return op->walk([](CopyAsyncOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 

@@ -78,8 +78,8 @@ static void makeStatic(ParallelOp loop) {
   // The last dynamic dimension takes the chunk, the others one iteration each.
   for (auto [position, entry] : llvm::enumerate(llvm::reverse(chunked))) {
     int64_t chunk = 1;
-    while (position == 0 && chunk * std::max<int64_t>(staticSize, 1) <
-                                threads * kChunkPerThread)
+    while (position == 0 &&
+           chunk * std::max<int64_t>(staticSize, 1) < threads * kChunkPerThread)
       chunk *= 2;
     extents[entry.first] = chunk;
   }
@@ -112,7 +112,8 @@ static void makeStatic(ParallelOp loop) {
     }
     Value below =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, limit);
-    inside = inside ? arith::AndIOp::create(b, inside, below).getResult() : below;
+    inside =
+        inside ? arith::AndIOp::create(b, inside, below).getResult() : below;
   };
   for (auto [dim, limit] : guarded)
     guard(dim, limit);

@@ -87,8 +87,7 @@ layout::Result<FragmentView> mlir::tile::getFragmentView(Value buffer) {
 static layout::Result<layout::FragmentLayout>
 sourceOfSubview(SubviewOp op, layout::FragmentLayout view) {
   ArrayRef<int64_t> shape = op.getSource().getType().getShape();
-  layout::Result<layout::FragmentLayout> full =
-      reshapeTo(view, op.getSizes());
+  layout::Result<layout::FragmentLayout> full = reshapeTo(view, op.getSizes());
   if (!full)
     return full;
   for (int dim = static_cast<int>(shape.size()) - 1; dim >= 0; --dim) {

@@ -36,14 +36,12 @@ std::optional<MmaSyncChoice> mlir::tile::getMmaSyncChoice(GemmOp op) {
   return result;
 }
 
-DictionaryAttr
-mlir::tile::getMmaSyncArguments(MLIRContext *context,
-                                const MmaSyncChoice &choice) {
+DictionaryAttr mlir::tile::getMmaSyncArguments(MLIRContext *context,
+                                               const MmaSyncChoice &choice) {
   Builder builder(context);
   return builder.getDictionaryAttr(
-      {builder.getNamedAttr(
-           "instruction",
-           builder.getI64ArrayAttr({choice.m, choice.n, choice.k})),
+      {builder.getNamedAttr("instruction", builder.getI64ArrayAttr(
+                                               {choice.m, choice.n, choice.k})),
        builder.getNamedAttr(
            "warps",
            builder.getI64ArrayAttr({choice.grid.warpsM, choice.grid.warpsN,

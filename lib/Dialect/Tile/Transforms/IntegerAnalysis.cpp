@@ -89,11 +89,20 @@ void IntegerAnalysis::addAssumption(Value condition) {
   if (getConstant(lhs) && !getConstant(rhs)) {
     std::swap(lhs, rhs);
     switch (predicate) {
-    case Predicate::slt: predicate = Predicate::sgt; break;
-    case Predicate::sle: predicate = Predicate::sge; break;
-    case Predicate::sgt: predicate = Predicate::slt; break;
-    case Predicate::sge: predicate = Predicate::sle; break;
-    default: break;
+    case Predicate::slt:
+      predicate = Predicate::sgt;
+      break;
+    case Predicate::sle:
+      predicate = Predicate::sge;
+      break;
+    case Predicate::sgt:
+      predicate = Predicate::slt;
+      break;
+    case Predicate::sge:
+      predicate = Predicate::sle;
+      break;
+    default:
+      break;
     }
   }
   if (predicate == Predicate::eq) {
@@ -129,9 +138,15 @@ void IntegerAnalysis::addAssumption(Value condition) {
     atMost(bound.upper - 1);
     assumedLimits.try_emplace(getRepresentative(lhs), rhs);
     break;
-  case Predicate::sle: atMost(bound.upper); break;
-  case Predicate::sgt: atLeast(bound.lower + 1); break;
-  case Predicate::sge: atLeast(bound.lower); break;
+  case Predicate::sle:
+    atMost(bound.upper);
+    break;
+  case Predicate::sgt:
+    atLeast(bound.lower + 1);
+    break;
+  case Predicate::sge:
+    atLeast(bound.lower);
+    break;
   case Predicate::ult:
     if (bound.lower >= 0) {
       atLeast(0);
@@ -142,7 +157,8 @@ void IntegerAnalysis::addAssumption(Value condition) {
     atMost(bound.upper);
     atLeast(bound.lower);
     break;
-  default: break;
+  default:
+    break;
   }
 }
 
@@ -227,8 +243,8 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
     IntegerRange a = operandRange(0), b = operandRange(1);
     int64_t products[] = {a.lower * b.lower, a.lower * b.upper,
                           a.upper * b.lower, a.upper * b.upper};
-    auto [low, high] = std::minmax_element(std::begin(products),
-                                           std::end(products));
+    auto [low, high] =
+        std::minmax_element(std::begin(products), std::end(products));
     return clampRange(*low, *high);
   }
   if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp,
@@ -237,8 +253,10 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
     if (a.lower < 0 || b.lower <= 0)
       return {};
     if (isa<arith::CeilDivSIOp>(op))
-      return {static_cast<int64_t>(llvm::divideCeil(uint64_t(a.lower), uint64_t(b.upper))),
-              static_cast<int64_t>(llvm::divideCeil(uint64_t(a.upper), uint64_t(b.lower)))};
+      return {static_cast<int64_t>(
+                  llvm::divideCeil(uint64_t(a.lower), uint64_t(b.upper))),
+              static_cast<int64_t>(
+                  llvm::divideCeil(uint64_t(a.upper), uint64_t(b.lower)))};
     return {a.lower / b.upper, a.upper / b.lower};
   }
   if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
@@ -323,8 +341,7 @@ int64_t IntegerAnalysis::getDivisor(const LinearForm &form) {
 
 int64_t IntegerAnalysis::computeDivisor(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop =
-        dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (loop && argument == loop.getInductionVar())
       return std::gcd(getDivisor(loop.getLowerBound()),
                       getDivisor(loop.getStep()));
@@ -377,7 +394,8 @@ IntegerAnalysis::getCeilDivBound(Value value) {
   else if (auto loop = dyn_cast<PipelinedOp>(owner))
     limit = loop.getUpper();
   else if (auto loop = dyn_cast<scf::ForOp>(owner)) {
-    if (argument == loop.getInductionVar() && getRange(loop.getStep()).lower > 0)
+    if (argument == loop.getInductionVar() &&
+        getRange(loop.getStep()).lower > 0)
       limit = loop.getUpperBound();
   }
   return limit ? matchCeilDiv(limit) : std::nullopt;
@@ -406,10 +424,9 @@ static bool implies(Value condition, bool holds, const LinearForm &offset,
                     int64_t size, std::optional<int64_t> extent, Value symbol,
                     bool upper) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>())
-    return holds && (implies(both.getLhs(), true, offset, size, extent, symbol,
-                             upper) ||
-                     implies(both.getRhs(), true, offset, size, extent, symbol,
-                             upper));
+    return holds &&
+           (implies(both.getLhs(), true, offset, size, extent, symbol, upper) ||
+            implies(both.getRhs(), true, offset, size, extent, symbol, upper));
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   if (!compare)
     return false;

@@ -54,11 +54,11 @@ AllocOp LayoutLegalizer::createFragment(Value like,
                                         const FragmentLayout &layout,
                                         StringRef suffix) {
   auto type = cast<BufferType>(like.getType());
-  AllocOp alloc = createAllocation(
-      kernel,
-      BufferType::get(type.getShape(), type.getElementType(),
-                      MemorySpace::Fragment),
-      like, suffix);
+  AllocOp alloc =
+      createAllocation(kernel,
+                       BufferType::get(type.getShape(), type.getElementType(),
+                                       MemorySpace::Fragment),
+                       like, suffix);
   solver.setLayout(alloc, layout, "temporary");
   return alloc;
 }
@@ -154,8 +154,8 @@ static bool writesAllHolders(const layout::FragmentLayout &iteration,
                              const layout::FragmentLayout &operand,
                              ArrayRef<layout::AccessIndex> access) {
   layout::Result<layout::FragmentLayout> owners =
-      LayoutSolver::getIterationLayout(
-          operand, access, ArrayRef<int64_t>(iteration.shape()));
+      LayoutSolver::getIterationLayout(operand, access,
+                                       ArrayRef<int64_t>(iteration.shape()));
   return owners && iteration.contains(*owners);
 }
 
@@ -176,10 +176,9 @@ bool LayoutLegalizer::overwrites(ParallelOp loop, const HandleUses &handle) {
     if (!use.isWrite || use.op->getParentOp() != loop)
       return false;
     for (auto [dim, index] : llvm::enumerate(*use.access.projected)) {
-      int64_t extent =
-          index.iterationDim == layout::AccessIndex::kConstant
-              ? 1
-              : loop.getStaticExtents()[index.iterationDim];
+      int64_t extent = index.iterationDim == layout::AccessIndex::kConstant
+                           ? 1
+                           : loop.getStaticExtents()[index.iterationDim];
       if (index.offset != 0 || extent != type.getShape()[dim])
         return false;
     }
@@ -276,8 +275,10 @@ LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
     return success();
 
   // A fragment laid out for this loop, if there is one for all its uses.
-  ArrayRef<int64_t> shape = cast<BufferType>(handle.buffer.getType()).getShape();
-  bool isInnerView = loop.getBody().isAncestor(Value(handle.buffer).getParentRegion());
+  ArrayRef<int64_t> shape =
+      cast<BufferType>(handle.buffer.getType()).getShape();
+  bool isInnerView =
+      loop.getBody().isAncestor(Value(handle.buffer).getParentRegion());
   if (view && !isInnerView)
     for (const FragmentUse &use : handle.uses) {
       if (!use.access.projected)
@@ -396,7 +397,8 @@ LogicalResult LayoutLegalizer::legalize(CopyOp copy) {
   OpBuilder builder(copy);
   Location loc = copy.getLoc();
   if (fromFragment && toFragment) {
-    layout::Result<FragmentLayout> from = solver.getViewLayout(copy.getSource());
+    layout::Result<FragmentLayout> from =
+        solver.getViewLayout(copy.getSource());
     layout::Result<FragmentLayout> to = solver.getViewLayout(copy.getDest());
     bool whole = copy.getSourceSizes() == sourceType.getShape() &&
                  copy.getDestSizes() == destType.getShape();
@@ -454,17 +456,15 @@ LogicalResult LayoutLegalizer::legalize(CopyOp copy) {
   return success();
 }
 
-LogicalResult LayoutLegalizer::legalizeScalarAccess(Operation *op,
-                                                    Value buffer,
+LogicalResult LayoutLegalizer::legalizeScalarAccess(Operation *op, Value buffer,
                                                     OperandRange indices,
                                                     bool isWrite) {
   auto type = dyn_cast<BufferType>(buffer.getType());
   if (!type || !type.isFragment())
     return success();
   layout::Result<FragmentLayout> view = solver.getViewLayout(buffer);
-  bool constant = llvm::all_of(indices, [](Value index) {
-    return matchPattern(index, m_Constant());
-  });
+  bool constant = llvm::all_of(
+      indices, [](Value index) { return matchPattern(index, m_Constant()); });
   if (view && view->isFullyReplicated() && constant)
     return success();
   if (isWrite)

@@ -1,4 +1,4 @@
-//===- LayoutPreparation.cpp - Operands to where they can be used *- C++ -*-===//
+//===- LayoutPreparation.cpp - Operands to where they can be used ---------===//
 #include "LayoutLegalizer.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
@@ -37,10 +37,10 @@ CopyOp mlir::tile::createWholeCopy(OpBuilder &builder, Location loc,
   Builder attributes(copy.getContext());
   int64_t bytes =
       std::max(sourceType.getElementBits(), destType.getElementBits()) / 8;
-  copy.setChoiceAttr(ChoiceAttr::get(
-      copy.getContext(), Path::Simt, kInsertedCopyReason,
-      attributes.getDictionaryAttr(attributes.getNamedAttr(
-          "bytes", attributes.getI64IntegerAttr(bytes)))));
+  copy.setChoiceAttr(
+      ChoiceAttr::get(copy.getContext(), Path::Simt, kInsertedCopyReason,
+                      attributes.getDictionaryAttr(attributes.getNamedAttr(
+                          "bytes", attributes.getI64IntegerAttr(bytes)))));
   return copy;
 }
 

@@ -102,8 +102,8 @@ withoutReplicas(const layout::FragmentLayout &layout) {
 
 void LayoutSolver::setLayout(ParallelOp loop, const FragmentLayout &layout,
                              StringRef reason) {
-  loops[loop] = Entry{mustRunOnce(loop) ? withoutReplicas(layout) : layout,
-                      reason.str()};
+  loops[loop] =
+      Entry{mustRunOnce(loop) ? withoutReplicas(layout) : layout, reason.str()};
 }
 
 layout::Result<layout::FragmentLayout>
@@ -148,8 +148,8 @@ LayoutSolver::getIterationLayout(const FragmentLayout &operand,
     if (index.offset < 0 || index.offset + size > available)
       return layout::Error{"the loop runs over more than the fragment"};
     if (index.offset != 0 || (constant && available != 1)) {
-      Result<layout::RegisterSlice> slice = sliced.sliceRegisters(
-          static_cast<int>(dim), index.offset, size);
+      Result<layout::RegisterSlice> slice =
+          sliced.sliceRegisters(static_cast<int>(dim), index.offset, size);
       if (!slice)
         return layout::Error{slice.error()};
       sliced = slice->layout;
@@ -167,9 +167,8 @@ LayoutSolver::getIterationLayout(const FragmentLayout &operand,
                            std::to_string(dim) + " of the loop"};
   // Modes of unit dimensions only reach padding. Threads with such a digit
   // other than zero hold nothing and run no iteration.
-  auto anchor = llvm::find_if(iterationDim, [](int dim) {
-    return dim != layout::kReplica;
-  });
+  auto anchor = llvm::find_if(iterationDim,
+                              [](int dim) { return dim != layout::kReplica; });
   std::vector<layout::Mode> threadModes, registerModes;
   auto map = [&](layout::Mode mode, std::vector<layout::Mode> &modes) {
     if (!mode.isReplica()) {
@@ -282,8 +281,7 @@ LogicalResult LayoutSolver::assignAccumulators() {
                  "accumulator of a gemm without matrix instruction");
       return;
     }
-    Result<FragmentLayout> accumulator =
-        getMmaSyncLayout(gemm, GemmOperand::C);
+    Result<FragmentLayout> accumulator = getMmaSyncLayout(gemm, GemmOperand::C);
     if (!accumulator) {
       result = gemm.emitError("gemm: ") << accumulator.error();
       return;
@@ -390,8 +388,7 @@ bool LayoutSolver::propagateThrough(ParallelOp loop) {
     FragmentLayout bestLayout;
     auto weigh = [](const FragmentUse &use) {
       return std::make_pair(
-          cast<BufferType>(use.buffer.getType()).getElementBits(),
-          use.isWrite);
+          cast<BufferType>(use.buffer.getType()).getElementBits(), use.isWrite);
     };
     for (const FragmentUse &use : uses) {
       if (!use.access.projected || (best && weigh(use) <= weigh(*best)))
@@ -416,9 +413,9 @@ bool LayoutSolver::propagateThrough(ParallelOp loop) {
   for (const FragmentUse &use : uses) {
     if (!use.access.projected || getLayout(getAllocation(use.buffer)))
       continue;
-    Result<FragmentLayout> operand = getOperandLayout(
-        iteration, *use.access.projected,
-        cast<BufferType>(use.buffer.getType()).getShape());
+    Result<FragmentLayout> operand =
+        getOperandLayout(iteration, *use.access.projected,
+                         cast<BufferType>(use.buffer.getType()).getShape());
     if (operand)
       changed |= assignView(use.buffer, *operand, "follows a loop");
   }
@@ -512,9 +509,8 @@ int64_t LayoutSolver::getPreferredVector(AllocOp alloc) {
       ChoiceAttr choice = copy ? copy.getChoiceAttr() : ChoiceAttr();
       if (!choice || !choice.getArguments())
         continue;
-      Value other = getAllocation(copy.getSource()) == alloc
-                        ? copy.getDest()
-                        : copy.getSource();
+      Value other = getAllocation(copy.getSource()) == alloc ? copy.getDest()
+                                                             : copy.getSource();
       auto bytes = choice.getArguments().getAs<IntegerAttr>("bytes");
       if (!bytes || !isa<MemRefType>(other.getType()))
         continue;
@@ -573,13 +569,13 @@ void LayoutSolver::assignFree(ParallelOp loop) {
       LinearForm start = last.without(variable);
       AccessWidth width =
           buffer ? getSharedAccessWidth(storage, start, extent, integers)
-                 : getTensorAccessWidth(
-                       cast<TypedValue<MemRefType>>(storage), start, extent,
-                       integers, op);
+                 : getTensorAccessWidth(cast<TypedValue<MemRefType>>(storage),
+                                        start, extent, integers, op);
       votes[dim] += buffer ? 1 : 4;
-      int64_t bytes = getElementBits(getStorageElementType(storage.getType())) / 8;
-      vectors[dim] = std::min(vectors[dim],
-                              std::max<int64_t>(1, width.bytes / bytes));
+      int64_t bytes =
+          getElementBits(getStorageElementType(storage.getType())) / 8;
+      vectors[dim] =
+          std::min(vectors[dim], std::max<int64_t>(1, width.bytes / bytes));
     }
   };
   loop.walk([&](Operation *op) {
@@ -590,7 +586,8 @@ void LayoutSolver::assignFree(ParallelOp loop) {
     else if (auto atomic = dyn_cast<AtomicOp>(op))
       vote(op, atomic.getDest(), atomic.getIndices());
   });
-  int64_t fastest = std::max<int64_t>(static_cast<int64_t>(extents.size()) - 1, 0);
+  int64_t fastest =
+      std::max<int64_t>(static_cast<int64_t>(extents.size()) - 1, 0);
   for (int64_t dim = fastest; dim >= 0 && !extents.empty(); --dim)
     if (votes[dim] > votes[fastest])
       fastest = dim;

@@ -39,8 +39,7 @@ public:
 
   /// Layout of an allocation; null before solve() has reached it.
   const FragmentLayout *getLayout(AllocOp alloc) const;
-  void setLayout(AllocOp alloc, const FragmentLayout &layout,
-                 StringRef reason);
+  void setLayout(AllocOp alloc, const FragmentLayout &layout, StringRef reason);
   const FragmentLayout *getLayout(ParallelOp loop) const;
   StringRef getReason(ParallelOp loop) const;
   void setLayout(ParallelOp loop, const FragmentLayout &layout,
@@ -51,10 +50,10 @@ public:
 
   /// Layout for iterations that access a buffer of layout `operand` at `access`
   /// such that each thread runs the iterations of the elements it holds.
-  static Result<FragmentLayout> getIterationLayout(
-      const FragmentLayout &operand,
-      ArrayRef<::tilemlir::layout::AccessIndex> access,
-      ArrayRef<int64_t> extents);
+  static Result<FragmentLayout>
+  getIterationLayout(const FragmentLayout &operand,
+                     ArrayRef<::tilemlir::layout::AccessIndex> access,
+                     ArrayRef<int64_t> extents);
 
   /// The inverse: layout for a buffer of `shape` accessed at `access`.
   static Result<FragmentLayout>
@@ -83,8 +82,7 @@ private:
   void assignFree(ParallelOp loop);
   /// Gives the allocation of `buffer` a layout under which the view has
   /// `layout`; false if it has one already or cannot have one.
-  bool assignView(Value buffer, const FragmentLayout &layout,
-                  StringRef reason);
+  bool assignView(Value buffer, const FragmentLayout &layout, StringRef reason);
   /// Elements per access when this fragment is copied to or from memory.
   int64_t getPreferredVector(AllocOp alloc);
 

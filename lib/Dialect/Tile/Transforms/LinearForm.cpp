@@ -68,8 +68,8 @@ LinearForm mlir::tile::getLinearForm(Value value) {
   if (auto shift = value.getDefiningOp<arith::ShLIOp>())
     if (matchPattern(shift.getRhs(), m_ConstantInt(&constant)) &&
         constant.ult(31)) {
-      form.add(getLinearForm(shift.getLhs()),
-               int64_t(1) << constant.getZExtValue());
+      form.add(getLinearForm(shift.getLhs()), int64_t(1)
+                                                  << constant.getZExtValue());
       return form;
     }
   if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
@@ -106,8 +106,9 @@ static Value findOwnDim(Value tensor, int64_t dim) {
 Value mlir::tile::findDynamicExtent(Value tensor, int64_t dim) {
   auto argument = dyn_cast<BlockArgument>(tensor);
   auto function =
-      argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-               : FunctionOpInterface();
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
   ExprAttr symbol = function ? getSymbol(function, argument, dim) : ExprAttr();
   if (!symbol)
     return findOwnDim(tensor, dim);

@@ -31,8 +31,8 @@ struct LinearForm {
 LinearForm getLinearForm(Value value);
 
 /// A value that stands for all values known to equal `value`: one `memref.dim`
-/// for all extents that are equal (of one tensor and dimension, or declared with
-/// the same symbol), and the source of index casts.
+/// for all extents that are equal (of one tensor and dimension, or declared
+/// with the same symbol), and the source of index casts.
 Value getRepresentative(Value value);
 
 /// The representative of a dynamic extent; null if no operation reads it.

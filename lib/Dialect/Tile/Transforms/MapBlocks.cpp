@@ -30,8 +30,8 @@ using namespace mlir::tile;
 ///   minor  = panel * panelSize + rest % width
 ///   major  = rest / width
 ///
-/// Consecutive panels run along `major` in opposite directions, so that the last
-/// blocks of one panel and the first of the next share data:
+/// Consecutive panels run along `major` in opposite directions, so that the
+/// last blocks of one panel and the first of the next share data:
 ///
 ///   major  = panel odd ? majorExtent - 1 - major : major
 static LogicalResult mapBlocks(KernelOp kernel) {
@@ -73,13 +73,13 @@ static LogicalResult mapBlocks(KernelOp kernel) {
   Value last = arith::SubIOp::create(b, majorExtent, constant(1));
   Value backward = arith::SubIOp::create(b, last, forward);
   Value odd = arith::AndIOp::create(b, panel, constant(1));
-  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd,
-                                      constant(0));
+  Value isOdd =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, constant(0));
   Value major = arith::SelectOp::create(b, isOdd, backward, forward);
   // Facts that bounds analysis cannot derive from the arithmetic.
   auto assumeIndex = [&](Value index, Value extent) {
-    Value notNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                              index, constant(0));
+    Value notNegative =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, constant(0));
     Value below =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, extent);
     AssumeOp::create(b, notNegative);

@@ -64,8 +64,8 @@ AccessWidth mlir::tile::getTensorAccessWidth(TypedValue<MemRefType> tensor,
   if (failed(type.getStridesAndOffset(strides, offset)))
     return {elementBytes, name + " has no strided layout"};
   if (strides.back() != 1)
-    return {elementBytes, "the last dimension of " + name +
-                              " is not contiguous"};
+    return {elementBytes,
+            "the last dimension of " + name + " is not contiguous"};
   bool contiguous = type.getLayout().isIdentity();
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim) {
     if (type.getDimSize(dim) == 1)
@@ -116,14 +116,14 @@ AccessWidth mlir::tile::getSharedAccessWidth(Value buffer,
           "panels of the layout of " + name + " are narrow");
   }
   // Rows of all views are as long as those of the allocation.
-  for (Value value = buffer; value; ) {
+  for (Value value = buffer; value;) {
     auto viewType = cast<BufferType>(value.getType());
     bool single = viewType.getNumElements() == viewType.getShape().back();
     if (!single)
       limit(width, viewType.getShape().back() * viewType.getElementBits() / 8,
             "a row of " + name + " has " +
-                Twine(viewType.getShape().back() *
-                      viewType.getElementBits() / 8) +
+                Twine(viewType.getShape().back() * viewType.getElementBits() /
+                      8) +
                 " bytes");
     Operation *op = value.getDefiningOp();
     if (auto subview = dyn_cast<SubviewOp>(op)) {

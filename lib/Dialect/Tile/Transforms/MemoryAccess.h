@@ -18,8 +18,8 @@ struct AccessWidth {
 };
 
 /// `tensor` is accessed from `lastOffset` (an index of the last dimension) on,
-/// `extent` elements at a time. Only alignment counts here: whether the elements
-/// exist is the business of bounds.
+/// `extent` elements at a time. Only alignment counts here: whether the
+/// elements exist is the business of bounds.
 AccessWidth getTensorAccessWidth(TypedValue<MemRefType> tensor,
                                  const LinearForm &lastOffset, int64_t extent,
                                  IntegerAnalysis &integers, Operation *user);

@@ -57,9 +57,9 @@ static BufferType addSlots(BufferType type, int64_t slots) {
 }
 
 /// The loops that fill each allocation ahead, and the slots it needs.
-static LogicalResult collectBuffers(
-    KernelOp kernel,
-    llvm::MapVector<Value, SmallVector<PipelinedOp>> &loopsOf) {
+static LogicalResult
+collectBuffers(KernelOp kernel,
+               llvm::MapVector<Value, SmallVector<PipelinedOp>> &loopsOf) {
   WalkResult result = kernel.walk([&](PipelinedOp loop) {
     if (loop.getNumStages() >= 2 && !loop.getChoice()) {
       loop.emitError("has no schedule; run tile-plan-pipeline before "
@@ -160,10 +160,10 @@ LogicalResult TileMultibufferPass::expandKernel(KernelOp kernel) {
       outside[buffer] = *uses;
     }
     OpBuilder builder(alloc);
-    auto replacement = AllocOp::create(
-        builder, alloc.getLoc(),
-        addSlots(cast<BufferType>(buffer.getType()), slots),
-        alloc.getNameAttr());
+    auto replacement =
+        AllocOp::create(builder, alloc.getLoc(),
+                        addSlots(cast<BufferType>(buffer.getType()), slots),
+                        alloc.getNameAttr());
     replacement->setDiscardableAttrs(alloc->getDiscardableAttrDictionary());
     const OutsideUses &uses = outside[buffer];
     if (uses.before.empty() && uses.after.empty())

@@ -197,7 +197,8 @@ static bool hoistInvariant(KernelOp kernel) {
     auto [source, dest] = *getMove(op);
     bool operandsOutside = llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
-      return def && (!loop->isAncestor(def) || def->hasTrait<OpTrait::ConstantLike>());
+      return def &&
+             (!loop->isAncestor(def) || def->hasTrait<OpTrait::ConstantLike>());
     });
     if (!operandsOutside || isWrittenIn(source, loop, nullptr) ||
         !isOnlyWriter(dest, op))
@@ -226,7 +227,8 @@ static bool hoistRoundTrips(KernelOp kernel) {
     ConvertOp out;
     for (ConvertOp other : converts)
       if (other->getBlock() == in->getBlock() && in->isBeforeInBlock(other) &&
-          other.getSource() == in.getDest() && other.getDest() == in.getSource())
+          other.getSource() == in.getDest() &&
+          other.getDest() == in.getSource())
         out = other;
     if (!out || isTouchedIn(original, loop, {in, out}))
       continue;
@@ -273,17 +275,16 @@ static LogicalResult chooseForm(ConvertOp op) {
                                      "both layouts are the same map", {}));
     return success();
   case layout::ConversionKind::RegisterPermutation:
-    op.setChoiceAttr(ChoiceAttr::get(
-        context, Path::Registers,
-        "threads keep their elements in other registers", {}));
+    op.setChoiceAttr(
+        ChoiceAttr::get(context, Path::Registers,
+                        "threads keep their elements in other registers", {}));
     return success();
   case layout::ConversionKind::InWarpShuffle:
     op.setChoiceAttr(ChoiceAttr::get(
         context, Path::Shuffle,
-        llvm::formatv("{0} shuffle{1} inside each warp: {2}",
-                      conversion->numShuffles(),
-                      conversion->numShuffles() == 1 ? "" : "s",
-                      conversion->reason)
+        llvm::formatv(
+            "{0} shuffle{1} inside each warp: {2}", conversion->numShuffles(),
+            conversion->numShuffles() == 1 ? "" : "s", conversion->reason)
             .str(),
         {}));
     return success();
@@ -302,9 +303,9 @@ static LogicalResult chooseForm(ConvertOp op) {
                       SharedLayoutAttr::get(context, plan->scratch)),
       op.getSource(), "convert_scratch");
   op.getScratchMutable().assign(scratch);
-  op.setChoiceAttr(ChoiceAttr::get(
-      context, Path::Scratch,
-      "through shared memory: " + conversion->reason, {}));
+  op.setChoiceAttr(
+      ChoiceAttr::get(context, Path::Scratch,
+                      "through shared memory: " + conversion->reason, {}));
   return success();
 }
 
@@ -393,7 +394,8 @@ struct OptimizeConversions
     });
     for (Operation *op : ops) {
       auto convert = dyn_cast<ConvertOp>(op);
-      if (failed(convert ? chooseForm(convert) : chooseForm(cast<ReduceOp>(op))))
+      if (failed(convert ? chooseForm(convert)
+                         : chooseForm(cast<ReduceOp>(op))))
         return failure();
     }
     return success();

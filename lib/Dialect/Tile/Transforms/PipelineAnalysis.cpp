@@ -181,8 +181,8 @@ Reason ClonableValues::checkReached(Operation *op,
       if (Reason reason = check(branch.getCondition(), active))
         return "its condition cannot be known ahead: " + *reason;
     } else if (auto inner = dyn_cast<scf::ForOp>(parent)) {
-      for (Value bound : {inner.getLowerBound(), inner.getUpperBound(),
-                          inner.getStep()})
+      for (Value bound :
+           {inner.getLowerBound(), inner.getUpperBound(), inner.getStep()})
         if (Reason reason = check(bound, active))
           return "the bounds of the loop around it cannot be known ahead: " +
                  *reason;
@@ -425,9 +425,9 @@ private:
       if (found == candidates.end())
         return name + " is also written by " + describeForUser(access.op);
       if (found->second)
-        return readsTensor(access.op) ? *found->second
-                                      : name + " is also written by " +
-                                            describeForUser(access.op);
+        return readsTensor(access.op)
+                   ? *found->second
+                   : name + " is also written by " + describeForUser(access.op);
       writes.push_back(&access);
     }
     for (const BufferAccess *read : reads) {
@@ -512,9 +512,8 @@ static Reason whyNotOutside(Value buffer, ArrayRef<PipelinedOp> loops) {
   Operation *outside = nullptr;
   for (Operation *user : getUsers(buffer))
     if (!isa<AnnotateLayoutOp>(user) &&
-        llvm::none_of(loops, [&](PipelinedOp loop) {
-          return loop->isAncestor(user);
-        }))
+        llvm::none_of(loops,
+                      [&](PipelinedOp loop) { return loop->isAncestor(user); }))
       outside = user;
   if (!outside)
     return std::nullopt;

@@ -211,9 +211,7 @@ static void prune(Block &block, function_ref<bool(Operation *)> isKept) {
           prune(inner, isKept);
     bool holdsKept = false;
     for (Region &region : op.getRegions())
-      region.walk([&](Operation *inner) {
-        holdsKept |= isKept(inner);
-      });
+      region.walk([&](Operation *inner) { holdsKept |= isKept(inner); });
     if (!holdsKept && op.use_empty())
       op.erase();
   }
@@ -375,8 +373,8 @@ void PipelineExpander::readSchedule() {
 void PipelineExpander::copyVariables() {
   for (IssueGroup &group : groups)
     for (Value variable : group.slice->getVariables()) {
-      bool isWritten = llvm::any_of(
-          getHandleUsers(variable), [&](Operation *user) {
+      bool isWritten =
+          llvm::any_of(getHandleUsers(variable), [&](Operation *user) {
             return group.slice->contains(user) && isa<StoreOp, FillOp>(user);
           });
       if (!isWritten)
@@ -389,9 +387,9 @@ void PipelineExpander::copyVariables() {
       group.variables.map(variable, copy.getResult());
       auto type = cast<BufferType>(alloc.getType());
       if (type.getRank() == 0) {
-        Value value = LoadOp::create(builder, loc, type.getScalarType(),
-                                     variable, ValueRange(), TypedAttr(),
-                                     BoundsAttr());
+        Value value =
+            LoadOp::create(builder, loc, type.getScalarType(), variable,
+                           ValueRange(), TypedAttr(), BoundsAttr());
         StoreOp::create(builder, loc, value, copy.getResult(), ValueRange(),
                         BoundsAttr());
         continue;
@@ -400,8 +398,8 @@ void PipelineExpander::copyVariables() {
       CopyOp::create(builder, loc, variable, zeros,
                      builder.getDenseI64ArrayAttr(type.getShape()),
                      copy.getResult(), zeros,
-                     builder.getDenseI64ArrayAttr(type.getShape()),
-                     TypedAttr(), BoundsAttr(), ChoiceAttr(), UnitAttr(),
+                     builder.getDenseI64ArrayAttr(type.getShape()), TypedAttr(),
+                     BoundsAttr(), ChoiceAttr(), UnitAttr(),
                      EvictionPolicyAttr(), PathAttr(), IntegerAttr());
     }
 }
@@ -445,9 +443,9 @@ scf::IfOp PipelineExpander::emitIssue(Value condition, Value iteration,
                                       ArrayRef<IssueGroup *> parts) {
   auto branch = scf::IfOp::create(builder, loc, condition,
                                   /*withElseRegion=*/false);
-  branch->setAttr(kPipeline,
-                  PipelineAttr::get(loop.getContext(), PipelineRole::Issue,
-                                    slots, ahead));
+  branch->setAttr(
+      kPipeline,
+      PipelineAttr::get(loop.getContext(), PipelineRole::Issue, slots, ahead));
   OpBuilder inner = branch.getThenBodyBuilder();
   for (IssueGroup *group : parts)
     emitGroup(inner, *group, iteration, slot);
@@ -473,11 +471,10 @@ void PipelineExpander::emitPrologue() {
 
 /// slot + 1, or 0 behind the last slot.
 Value PipelineExpander::advance(Value slot) {
-  Value next = arith::AddIOp::create(builder, loc, slot,
-                                     makeIndex(builder, loc, 1));
-  Value wraps =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next,
-                            makeIndex(builder, loc, slots));
+  Value next =
+      arith::AddIOp::create(builder, loc, slot, makeIndex(builder, loc, 1));
+  Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      next, makeIndex(builder, loc, slots));
   return arith::SelectOp::create(builder, loc, wraps,
                                  makeIndex(builder, loc, 0), next);
 }

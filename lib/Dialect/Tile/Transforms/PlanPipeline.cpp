@@ -136,9 +136,8 @@ static FailureOr<UserSchedule> readSchedule(PipelinedOp loop,
   int64_t low = levels.front(), high = levels.back();
   if (high - low > std::max<int64_t>(loop.getNumStages() - 1, 0)) {
     emitScheduleError(loop, ops)
-        << "stages " << low << " to " << high << " need "
-        << high - low + 1 << " slots, but num_stages is "
-        << loop.getNumStages();
+        << "stages " << low << " to " << high << " need " << high - low + 1
+        << " slots, but num_stages is " << loop.getNumStages();
     return failure();
   }
   schedule.ahead = high > low ? high - low : loop.getNumStages() - 1;
@@ -269,9 +268,8 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
 }
 
 /// Loops in which nothing runs ahead because the user asked for that.
-LogicalResult
-TilePlanPipelinePass::planSerial(PipelinedOp loop,
-                                 const UserSchedule *schedule) {
+LogicalResult TilePlanPipelinePass::planSerial(PipelinedOp loop,
+                                               const UserSchedule *schedule) {
   Builder builder(loop.getContext());
   int64_t slots = loop.getNumStages();
   setChoice(loop, Path::Serial,

@@ -33,8 +33,8 @@ struct LoopRegion {
 
 /// The region of `indices`, or nullopt if the access is not rectangular.
 static std::optional<LoopRegion> getRegion(ParallelOp loop, Value storage,
-                                       OperandRange indices,
-                                       const Uniformity &uniformity) {
+                                           OperandRange indices,
+                                           const Uniformity &uniformity) {
   LoopRegion region;
   SmallVector<bool> used(loop.getStaticExtents().size(), false);
   for (Value index : indices) {
@@ -68,8 +68,8 @@ static std::optional<LoopRegion> getRegion(ParallelOp loop, Value storage,
   if (auto buffer = dyn_cast<BufferType>(storage.getType()))
     for (auto [dim, extent] : llvm::enumerate(buffer.getShape())) {
       const LinearForm &start = region.starts[dim];
-      if (start.isConstant() && (start.constant < 0 ||
-                                 start.constant + region.sizes[dim] > extent))
+      if (start.isConstant() &&
+          (start.constant < 0 || start.constant + region.sizes[dim] > extent))
         return std::nullopt;
     }
   return region;
@@ -77,7 +77,8 @@ static std::optional<LoopRegion> getRegion(ParallelOp loop, Value storage,
 
 /// Both regions walk the loop dimensions of more than one iteration in the same
 /// order.
-static bool haveSameOrder(ParallelOp loop, const LoopRegion &a, const LoopRegion &b) {
+static bool haveSameOrder(ParallelOp loop, const LoopRegion &a,
+                          const LoopRegion &b) {
   auto order = [&](const LoopRegion &region) {
     SmallVector<int> dims;
     for (int dim : region.loopDims)
@@ -174,7 +175,8 @@ static bool raiseCopy(ParallelOp loop, LoadOp load, StoreOp store,
   CopyOp::create(b, load.getSource(), sourceStarts, source->sizes,
                  store.getDest(), destStarts, dest->sizes, load.getSafeAttr(),
                  /*bounds=*/BoundsAttr(), /*choice=*/ChoiceAttr(),
-                 /*disable_tma=*/false, /*eviction_policy=*/EvictionPolicyAttr(),
+                 /*disable_tma=*/false,
+                 /*eviction_policy=*/EvictionPolicyAttr(),
                  /*prefer=*/PathAttr(), loop.getCoalescedWidthAttr());
   loop.erase();
   return true;

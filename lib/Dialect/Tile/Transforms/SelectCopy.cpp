@@ -57,23 +57,23 @@ LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
   auto choose = [&](Path path, std::string reason, int64_t width) {
     DictionaryAttr arguments = builder.getDictionaryAttr(
         builder.getNamedAttr("bytes", builder.getI64IntegerAttr(width)));
-    op.setChoiceAttr(
-        ChoiceAttr::get(op.getContext(), path, reason, arguments));
+    op.setChoiceAttr(ChoiceAttr::get(op.getContext(), path, reason, arguments));
     return success();
   };
 
   bool toShared = !sourceBuffer && destBuffer && destBuffer.isShared();
   if (!toShared) {
-    std::string reason = llvm::formatv("per-thread accesses of {0} bytes", bytes);
+    std::string reason =
+        llvm::formatv("per-thread accesses of {0} bytes", bytes);
     if (!narrow.reason.empty() && bytes < 16)
       reason += ": " + narrow.reason;
     return choose(Path::Simt, reason, bytes);
   }
   auto demote = [&](const Twine &why) {
-    return choose(Path::Simt,
-                  llvm::formatv("loads and stores of {0} bytes: {1}", bytes,
-                                why.str()),
-                  bytes);
+    return choose(
+        Path::Simt,
+        llvm::formatv("loads and stores of {0} bytes: {1}", bytes, why.str()),
+        bytes);
   };
   if (sourceType != destType)
     return demote("cp.async cannot convert " + getTypeName(sourceType) +

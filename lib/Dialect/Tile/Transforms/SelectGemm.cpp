@@ -43,21 +43,21 @@ static MmaRule getMmaRule(GemmOp op) {
   Type c = op.getC().getType().getElementType();
   MmaRule rule;
   auto refuse = [&](const Twine &allowed) {
-    rule.refusal = ("mma.sync has no " + getTypeName(a) + " x " +
-                    getTypeName(b) + " -> " + getTypeName(c) + ", only " +
-                    allowed)
-                       .str();
+    rule.refusal =
+        ("mma.sync has no " + getTypeName(a) + " x " + getTypeName(b) + " -> " +
+         getTypeName(c) + ", only " + allowed)
+            .str();
     return rule;
   };
   if (a.isF16() && b.isF16())
-    return c.isF32() || c.isF16() ? rule
-                                  : refuse("accumulators f16 and f32");
+    return c.isF32() || c.isF16() ? rule : refuse("accumulators f16 and f32");
   if (a.isBF16() && b.isBF16())
     return c.isF32() ? rule : refuse("the accumulator f32");
   if (a.isF32() && b.isF32()) {
     if (op.getPrecision() == Precision::IEEE) {
-      rule.refusal = "precision ieee asks for f32 multiplications, which tensor "
-                     "cores do not have";
+      rule.refusal =
+          "precision ieee asks for f32 multiplications, which tensor "
+          "cores do not have";
       return rule;
     }
     return c.isF32() ? rule : refuse("the accumulator f32 for tf32");
@@ -69,8 +69,8 @@ static MmaRule getMmaRule(GemmOp op) {
   }
   if (a.isInteger(8) && b.isInteger(8))
     return c.isInteger(32) ? rule : refuse("the accumulator i32");
-  rule.refusal = "mma.sync does not multiply " + getTypeName(a) + " by " +
-                 getTypeName(b);
+  rule.refusal =
+      "mma.sync does not multiply " + getTypeName(a) + " by " + getTypeName(b);
   return rule;
 }
 
@@ -149,8 +149,8 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   auto chooseFma = [&](const Twine &reason) {
     std::string text = reason.str();
     op.setChoiceAttr(ChoiceAttr::get(
-        context, Path::Fma,
-        "one multiply-add per thread and element: " + text, {}));
+        context, Path::Fma, "one multiply-add per thread and element: " + text,
+        {}));
     return success();
   };
 
@@ -193,9 +193,8 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     policy = layout::WarpPolicy::FullRow;
     policyReason = "; warps along M because A is in registers";
   }
-  layout::Result<layout::WarpGrid> grid =
-      layout::partitionWarps(m, n, threads / layout::kWarpSize, policy,
-                             choice.m, choice.n);
+  layout::Result<layout::WarpGrid> grid = layout::partitionWarps(
+      m, n, threads / layout::kWarpSize, policy, choice.m, choice.n);
   if (!grid)
     return chooseFma("mma.sync m16n8 does not fit: " + grid.error());
   choice.grid = *grid;

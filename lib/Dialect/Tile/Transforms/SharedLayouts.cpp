@@ -59,8 +59,8 @@ static int64_t getByteOffset(Value buffer, Coordinate coordinate,
                     (next < coordinate.size() && view.getShape()[next] == 1 &&
                      view.getRank() - static_cast<int64_t>(next) ==
                          source.getRank() - static_cast<int64_t>(dim));
-        outer.push_back(offset +
-                        (kept && next < coordinate.size() ? coordinate[next] : 0));
+        outer.push_back(
+            offset + (kept && next < coordinate.size() ? coordinate[next] : 0));
         next += kept;
       }
       coordinate = outer;
@@ -74,8 +74,8 @@ static int64_t getByteOffset(Value buffer, Coordinate coordinate,
         linear /= source.getShape()[dim];
       }
     } else {
-      int64_t bytes = coordinate.back() * view.getElementBits() / 8 +
-                      byteInElement;
+      int64_t bytes =
+          coordinate.back() * view.getElementBits() / 8 + byteInElement;
       coordinate.back() = bytes * 8 / source.getElementBits();
       byteInElement = bytes % (source.getElementBits() / 8);
     }
@@ -137,8 +137,8 @@ void AccessCollector::addFragmentCopy(Value buffer,
     vector /= 2;
   int64_t bytes = int64_t(1) << llvm::Log2_64(vector * elementBytes);
   vector = std::max<int64_t>(1, bytes / elementBytes);
-  int64_t count = std::min(fragment.numRegisters() / vector,
-                           kMaxReplayedAccesses);
+  int64_t count =
+      std::min(fragment.numRegisters() / vector, kMaxReplayedAccesses);
   for (int64_t i = 0; i < count; ++i) {
     WarpAccess access{buffer, {}, bytes};
     for (int64_t lane = 0;
@@ -248,14 +248,16 @@ void AccessCollector::addCopy(CopyOp copy, Value buffer) {
     if (DictionaryAttr arguments = choice.getArguments())
       if (auto width = arguments.getAs<IntegerAttr>("bytes"))
         bytes = width.getInt();
-  int64_t elementBytes = cast<BufferType>(buffer.getType()).getElementBits() / 8;
+  int64_t elementBytes =
+      cast<BufferType>(buffer.getType()).getElementBits() / 8;
   bytes = std::clamp<int64_t>(bytes, elementBytes, 16);
   int64_t vector = std::max<int64_t>(1, bytes / elementBytes);
   WarpAccess access{buffer, {}, bytes};
   for (int64_t lane = 0; lane < layout::kWarpSize; ++lane) {
     int64_t linear = lane * vector;
     Coordinate coordinate(sizes.size());
-    for (int64_t dim = static_cast<int64_t>(sizes.size()) - 1; dim >= 0; --dim) {
+    for (int64_t dim = static_cast<int64_t>(sizes.size()) - 1; dim >= 0;
+         --dim) {
       coordinate[dim] = starts[dim] + linear % sizes[dim];
       linear /= sizes[dim];
     }
@@ -284,9 +286,9 @@ void AccessCollector::addLoopAccess(ParallelOp loop, Value buffer,
   vector = std::min<int64_t>(vector, 16 / elementBytes);
   int64_t bytes = int64_t(1) << llvm::Log2_64(vector * elementBytes);
   vector = std::max<int64_t>(1, bytes / elementBytes);
-  int64_t count = std::min<int64_t>(
-      std::max<int64_t>(iteration.numRegisters() / vector, 1),
-      kMaxReplayedAccesses);
+  int64_t count =
+      std::min<int64_t>(std::max<int64_t>(iteration.numRegisters() / vector, 1),
+                        kMaxReplayedAccesses);
   for (int64_t i = 0; i < count; ++i) {
     WarpAccess access{buffer, {}, bytes};
     for (int64_t lane = 0;
@@ -299,7 +301,8 @@ void AccessCollector::addLoopAccess(ParallelOp loop, Value buffer,
       for (auto [dim, form] : llvm::enumerate(forms)) {
         int64_t value = form.constant;
         for (int loopDim = 0; loopDim < iteration.rank(); ++loopDim)
-          value += form.getCoefficient(body->getArgument(loopDim)) * at[loopDim];
+          value +=
+              form.getCoefficient(body->getArgument(loopDim)) * at[loopDim];
         // Unknown terms may bring it back inside.
         int64_t extent = type.getShape()[dim];
         coordinate.push_back(((value % extent) + extent) % extent);
@@ -367,8 +370,8 @@ void mlir::tile::assignSharedLayouts(KernelOp kernel) {
       for (int64_t swizzle : {32, 64, 128})
         consider(layout::SharedLayout::swizzled(shape, type.getElementBits(),
                                                 order, swizzle));
-    alloc.getResult().setType(type.withLayout(
-        SharedLayoutAttr::get(kernel.getContext(), *best)));
+    alloc.getResult().setType(
+        type.withLayout(SharedLayoutAttr::get(kernel.getContext(), *best)));
   });
 }
 
@@ -379,23 +382,22 @@ void mlir::tile::assignSharedLayouts(KernelOp kernel) {
 static void setPath(CopyOp copy, Path path, const Twine &reason,
                     int64_t bytes) {
   Builder builder(copy.getContext());
-  copy.setChoiceAttr(ChoiceAttr::get(
-      copy.getContext(), path, reason.str(),
-      builder.getDictionaryAttr(builder.getNamedAttr(
-          "bytes", builder.getI64IntegerAttr(bytes)))));
+  copy.setChoiceAttr(
+      ChoiceAttr::get(copy.getContext(), path, reason.str(),
+                      builder.getDictionaryAttr(builder.getNamedAttr(
+                          "bytes", builder.getI64IntegerAttr(bytes)))));
 }
 
 /// Bytes that stay contiguous in the last dimension of a shared buffer.
 static int64_t getContiguousBytes(Value buffer) {
   AllocOp alloc = getAllocation(buffer);
   BufferType type = alloc.getType();
-  layout::SharedLayout shared = type.getSharedLayout().getLayout(
-      type.getShape(), type.getElementBits());
-  if (type.getRank() == 0 ||
-      (shared.fastestDim() != type.getRank() - 1 && type.getShape().back() != 1))
+  layout::SharedLayout shared =
+      type.getSharedLayout().getLayout(type.getShape(), type.getElementBits());
+  if (type.getRank() == 0 || (shared.fastestDim() != type.getRank() - 1 &&
+                              type.getShape().back() != 1))
     return type.getElementBits() / 8;
-  int64_t bytes =
-      shared.contiguousElements() * type.getElementBits() / 8;
+  int64_t bytes = shared.contiguousElements() * type.getElementBits() / 8;
   return std::min<int64_t>(16, bytes & -bytes);
 }
 
@@ -428,10 +430,10 @@ static void refineWidth(CopyOp copy, Value fragment, Value memory) {
   if (inserted && !buffer)
     return;
   if (buffer && buffer.isShared())
-    available = std::min(available, std::max(getContiguousBytes(memory) *
-                                                 8 * elementBytes /
-                                                 buffer.getElementBits(),
-                                             elementBytes));
+    available =
+        std::min(available, std::max(getContiguousBytes(memory) * 8 *
+                                         elementBytes / buffer.getElementBits(),
+                                     elementBytes));
   int64_t registers = getFragmentVector(fragment) * elementBytes;
   int64_t bytes = std::min(available, registers);
   bytes = std::max(elementBytes, bytes & -bytes);
@@ -487,9 +489,9 @@ void mlir::tile::refineCopies(KernelOp kernel) {
     if (source && dest && source.isFragment() && dest.isShared())
       return refineFragmentCopy(copy, target, /*isLoad=*/false);
     if (source && dest && source.isFragment() && dest.isFragment())
-      return copy.setChoiceAttr(ChoiceAttr::get(
-          kernel.getContext(), Path::Registers,
-          "both fragments have the same layout", {}));
+      return copy.setChoiceAttr(
+          ChoiceAttr::get(kernel.getContext(), Path::Registers,
+                          "both fragments have the same layout", {}));
     if (source && source.isFragment() && !dest)
       return refineWidth(copy, copy.getSource(), copy.getDest());
     if (dest && dest.isFragment() && !source)
@@ -502,14 +504,14 @@ void mlir::tile::refineCopies(KernelOp kernel) {
     int64_t contiguous = getContiguousBytes(copy.getDest());
     if (!bytes || contiguous >= bytes.getInt())
       return;
-    std::string why = llvm::formatv(
-        "the layout of {0} keeps only {1} bytes contiguous",
-        getUserName(copy.getDest()), contiguous);
+    std::string why =
+        llvm::formatv("the layout of {0} keeps only {1} bytes contiguous",
+                      getUserName(copy.getDest()), contiguous);
     if (contiguous < 4)
       setPath(copy, Path::Simt, "cp.async moves at least 4 bytes; " + why,
               contiguous);
     else
-      setPath(copy, Path::CpAsync,
-              choice.getReason() + "; narrowed: " + why, contiguous);
+      setPath(copy, Path::CpAsync, choice.getReason() + "; narrowed: " + why,
+              contiguous);
   });
 }

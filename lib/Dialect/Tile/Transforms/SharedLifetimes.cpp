@@ -129,8 +129,7 @@ private:
   }
 
   static bool isLeaf(Operation *loop) {
-    return !loop
-                ->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    return !loop->walk<WalkOrder::PreOrder>([&](Operation *inner) {
                   return inner != loop && isLoop(inner)
                              ? WalkResult::interrupt()
                              : WalkResult::advance();

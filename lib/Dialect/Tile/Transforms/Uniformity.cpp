@@ -96,11 +96,10 @@ bool Uniformity::update(Operation *op) {
     // Elements of fragments are written once per element, whoever does it.
     if (buffer.isFragment() && store->getParentOfType<ParallelOp>())
       return changed;
-    bool differs =
-        !isUniform(store.getValue()) || getDivergentBranch(op) ||
-        store->getParentOfType<ParallelOp>() ||
-        llvm::any_of(store.getIndices(),
-                     [&](Value index) { return !isUniform(index); });
+    bool differs = !isUniform(store.getValue()) || getDivergentBranch(op) ||
+                   store->getParentOfType<ParallelOp>() ||
+                   llvm::any_of(store.getIndices(),
+                                [&](Value index) { return !isUniform(index); });
     if (differs && alloc)
       changed |= divergentBuffers.insert(alloc).second;
     return changed;
@@ -135,9 +134,8 @@ bool Uniformity::update(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     if (getDivergentOperand(op))
       changed |= markDivergent(loop.getInductionVar());
-    for (auto [argument, init, result] :
-         llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
-                   loop.getResults()))
+    for (auto [argument, init, result] : llvm::zip(
+             loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults()))
       if (!isUniform(init)) {
         changed |= markDivergent(argument);
         changed |= markDivergent(result);

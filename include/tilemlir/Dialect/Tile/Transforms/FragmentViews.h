@@ -25,14 +25,13 @@ struct FragmentView {
 /// The view behind `buffer` when its allocation has layout `layout`. The error
 /// says which view operation cannot be expressed in registers.
 ::tilemlir::layout::Result<FragmentView>
-getFragmentView(Value buffer,
-                const ::tilemlir::layout::FragmentLayout &layout);
+getFragmentView(Value buffer, const ::tilemlir::layout::FragmentLayout &layout);
 
 /// The same with the layout in the type of the allocation, which must have one.
 ::tilemlir::layout::Result<FragmentView> getFragmentView(Value buffer);
 
-/// The inverse: a layout for the allocation of `buffer` under which the view has
-/// `layout`. What the view does not cover lies in further registers.
+/// The inverse: a layout for the allocation of `buffer` under which the view
+/// has `layout`. What the view does not cover lies in further registers.
 ::tilemlir::layout::Result<::tilemlir::layout::FragmentLayout>
 getAllocationLayoutForView(Value buffer,
                            const ::tilemlir::layout::FragmentLayout &layout);

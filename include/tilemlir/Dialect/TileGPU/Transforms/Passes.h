@@ -1,4 +1,5 @@
-// Options, constructors and registration of the passes from `tile_gpu` to `tile_gpu`.
+// Options, constructors and registration of the passes from `tile_gpu` to
+// `tile_gpu`.
 #ifndef TILEMLIR_DIALECT_TILEGPU_TRANSFORMS_PASSES_H
 #define TILEMLIR_DIALECT_TILEGPU_TRANSFORMS_PASSES_H
 
