@@ -23,7 +23,7 @@ STAMPS := $(VENV)/stamps
 
 # What the built package depends on. The sources themselves are left to CMake, which runs every time and is quick when
 # nothing changed.
-.PHONY: help demo test build wheel lint docs clean distclean test-lit test-python
+.PHONY: help demo test build wheel lint format docs clean distclean test-lit test-python
 .DEFAULT_GOAL := help
 
 help:
@@ -31,7 +31,7 @@ help:
 	@echo "make test    build, then run the whole test suite"
 	@echo "make build   build and install into $(VENV)"
 	@echo "make wheel   build a wheel for $(PYTHON) into dist/"
-	@echo "make lint    ruff, mypy and clang-format"
+	@echo "make lint    ruff, mypy and clang-format; make format corrects what they can"
 	@echo "make docs    regenerate the dialect and pass reference"
 	@echo "make clean   remove the build folder; distclean also removes the environment"
 
@@ -43,7 +43,7 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/requirements: $(STAMPS)/venv pyproject.toml cmake/build_requirements.py
-	$(BIN)/python cmake/build_requirements.py test cuda lint > $(VENV)/requirements.txt
+	$(BIN)/python cmake/build_requirements.py test cuda > $(VENV)/requirements.txt
 	$(PIP) install --quiet -r $(VENV)/requirements.txt
 	@touch $@
 
@@ -76,13 +76,22 @@ wheel: $(STAMPS)/requirements
 	$(PIP) wheel --quiet --no-build-isolation --no-deps -Cbuild-dir=$(BUILD) --wheel-dir dist .
 	@ls -l dist
 
-lint: $(STAMPS)/requirements
+# Needs nothing that was built. `test` for what the checked files import.
+$(STAMPS)/lint: $(STAMPS)/venv pyproject.toml cmake/build_requirements.py
+	$(BIN)/python cmake/build_requirements.py --no-build lint test > $(VENV)/lint-requirements.txt
+	$(PIP) install --quiet -r $(VENV)/lint-requirements.txt
+	@touch $@
+
+lint: $(STAMPS)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@if command -v clang-format > /dev/null; then \
-	  git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror; \
-	else echo "clang-format is not installed: C++ formatting was not checked"; fi
+	git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
+
+format: $(STAMPS)/lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format -i
 
 docs: build
 	$(BIN)/python docs/generate.py

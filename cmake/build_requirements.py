@@ -1,6 +1,7 @@
-"""Prints what `pip install` must be given to build without isolation: the build requirements of pyproject.toml.
+"""Prints what `pip install` must be given: build requirements, and those of the extras named as arguments.
 
-`cmake` and `ninja` are added because the build back end only asks for them when the system has none.
+Without isolation the build needs its own requirements installed; `cmake` and `ninja` are added because the build back
+end only asks for them when the system has none. `--no-build` leaves all of these out.
 """
 
 import sys
@@ -12,7 +13,12 @@ else:
     from pip._vendor import tomli as tomllib
 
 pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
-requirements = pyproject["build-system"]["requires"] + ["cmake>=3.21", "ninja>=1.10"]
-for extra in sys.argv[1:]:
+extras = sys.argv[1:]
+if "--no-build" in extras:
+    extras.remove("--no-build")
+    requirements = []
+else:
+    requirements = [*pyproject["build-system"]["requires"], "cmake>=3.21", "ninja>=1.10"]
+for extra in extras:
     requirements += pyproject["project"]["optional-dependencies"][extra]
-print("\n".join(requirements + (pyproject["project"]["dependencies"] if sys.argv[1:] else [])))
+print("\n".join(requirements + (pyproject["project"]["dependencies"] if extras else [])))

@@ -3,8 +3,8 @@
 import kernel_programs as programs
 import numpy as np
 import pytest
-import torch
 import tilemlir.language as T
+import torch
 
 generator = np.random.default_rng()
 
@@ -40,7 +40,8 @@ def test_gemm_of_nothing(target, shape):
 
 @pytest.mark.parametrize("transposes", [(False, True), (True, False), (True, True)])
 @pytest.mark.parametrize(
-    ("dtype", "out", "limit"), [("float16", "float16", 1e-3), ("bfloat16", "bfloat16", 2.5e-3), ("float32", "float32", 2e-3)]
+    ("dtype", "out", "limit"),
+    [("float16", "float16", 1e-3), ("bfloat16", "bfloat16", 2.5e-3), ("float32", "float32", 2e-3)],
 )
 def test_gemm_transposed(target, transposes, dtype, out, limit):
     m, n, k = 128, 96, 80
@@ -69,7 +70,9 @@ def test_gemm_ieee_float32(target):
 def test_gemm_int8(target, block_k, transpose_b):
     m, n, k = 70, 90, 130
     kernel = programs.compile_for(
-        programs.gemm(m, n, k, block=(64, 64, block_k), dtype="int8", out="int32", accum="int32", transpose_b=transpose_b),
+        programs.gemm(
+            m, n, k, block=(64, 64, block_k), dtype="int8", out="int32", accum="int32", transpose_b=transpose_b
+        ),
         target,
     )
     a = generator.integers(-128, 128, (m, k), dtype=np.int8)
@@ -97,7 +100,8 @@ def test_gemm_fp8(target, dtype):
 def test_gemm_widths(target, block_n, threads, policy):
     m, n, k = 128, block_n, 128
     kernel = programs.compile_for(
-        programs.gemm(m, n, k, block=(128, block_n, 64), threads=threads, policy=getattr(T.GemmWarpPolicy, policy)), target
+        programs.gemm(m, n, k, block=(128, block_n, 64), threads=threads, policy=getattr(T.GemmWarpPolicy, policy)),
+        target,
     )
     a, b = half(m, k), half(k, n)
     (c,) = programs.run(kernel, [a, b], [((m, n), torch.float16)])

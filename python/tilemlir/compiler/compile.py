@@ -197,7 +197,7 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
 
 
 def _assembler_arch(target: Target) -> str:
-    """What code is generated for: the device at hand if it runs the target, else the target; on the CPU, its features."""
+    """What code is generated for: the device at hand if it runs the target, else the target; the features of a CPU."""
     if target.is_cpu:
         from tilemlir._mlir._mlir_libs import _tilemlir
 

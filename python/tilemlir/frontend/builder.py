@@ -88,9 +88,7 @@ class Builder:
 
     def _location_of(self, node: ast.AST) -> ir.Location:
         place = self.source.range(node)
-        return ir.Location.file(
-            place.file, place.line, place.column, place.end_line, place.end_column, self.context
-        )
+        return ir.Location.file(place.file, place.line, place.column, place.end_line, place.end_column, self.context)
 
     # Operations.
 

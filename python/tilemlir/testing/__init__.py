@@ -92,7 +92,8 @@ def _skip_unless(condition: Callable[[], bool], reason: str) -> Callable[[F], F]
     def decorate(function: F) -> F:
         import pytest
 
-        return pytest.mark.skipif(not condition(), reason=reason)(function)
+        marked: F = pytest.mark.skipif(not condition(), reason=reason)(function)
+        return marked
 
     return decorate
 

@@ -28,7 +28,7 @@ def test_no_file_is_too_long():
 
 @pytest.mark.parametrize("suffix", [".cpp", ".h", ".py", ".td"])
 def test_files_say_what_they_hold(suffix):
-    starts = {".py": ('"""', '#'), ".cpp": ("//",), ".h": ("//", "/*"), ".td": ("//",)}[suffix]
+    starts = {".py": ('"""', "#"), ".cpp": ("//",), ".h": ("//", "/*"), ".td": ("//",)}[suffix]
     silent = [
         str(path)
         for path in SOURCES
@@ -57,3 +57,12 @@ def test_build_requirements_are_printed():
     printed = subprocess.run([sys.executable, script, "test"], capture_output=True, text=True, check=True).stdout
     for package in ("xtc-mlir-dev", "nanobind", "cmake", "ninja", "pytest", "lit", "filecheck", "numpy"):
         assert re.search(rf"^{package}[=<>]", printed, re.MULTILINE), package
+
+
+def test_lint_requirements_need_no_compiler():
+    script = REPOSITORY / "cmake" / "build_requirements.py"
+    command = [sys.executable, script, "--no-build", "lint"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for tool in ("clang-format", "mypy", "ruff"):
+        assert re.search(rf"^{tool}==", printed, re.MULTILINE), tool
+    assert "xtc" not in printed and "cmake" not in printed

@@ -10,9 +10,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 def test_reference_is_fresh(build_dir):
     script = REPOSITORY / "docs" / "generate.py"
-    done = subprocess.run(
-        [sys.executable, script, "--check", "--build-dir", build_dir], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, script, "--check", "--build-dir", build_dir], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

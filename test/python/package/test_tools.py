@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 from tilemlir.tools.executables import executable_path
 
 
