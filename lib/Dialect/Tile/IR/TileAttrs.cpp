@@ -298,6 +298,7 @@ LogicalResult OptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                       "disable_async_copy",
                                       "disable_bounds_checks",
                                       "disable_thread_sync",
+                                      "hopper",
                                       "line_info"};
   for (NamedAttribute entry : values) {
     StringRef key = entry.getName();
@@ -348,6 +349,13 @@ OptionsAttr OptionsAttr::of(Operation *op) {
 LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    PipelineRole role, int64_t slots,
                                    int64_t ahead) {
+  if (role == PipelineRole::Ring) {
+    if (slots < 1 || ahead != 0)
+      return emitError() << "a ring has at least one slot and ahead = 0, found "
+                            "slots = "
+                         << slots << ", ahead = " << ahead;
+    return success();
+  }
   if (slots < 2 || ahead < 1 || ahead >= slots)
     return emitError() << "a pipeline runs 1 to slots - 1 iterations ahead in "
                           "at least 2 slots, found slots = "

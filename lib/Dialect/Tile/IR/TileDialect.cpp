@@ -61,6 +61,8 @@ Type mlir::tile::getScalarType(Type elementType) {
 }
 
 int64_t mlir::tile::getElementBits(Type elementType) {
+  if (isa<BarrierType>(elementType))
+    return 64;
   int64_t bits = elementType.getIntOrFloatBitWidth();
   return bits == 1 ? 8 : bits;
 }

@@ -266,14 +266,23 @@ LogicalResult CopyOp::verify() { return verifyCopy(*this); }
 LogicalResult CopyAsyncOp::verify() {
   if (failed(verifyCopy(*this)))
     return failure();
-  auto dest = dyn_cast<BufferType>(getDest().getType());
-  if (!isa<MemRefType>(getSource().getType()) || !dest || !dest.isShared())
-    return emitOpError("copies from a tensor to shared memory, found ")
+  bool fromTensor = isa<MemRefType>(getSource().getType());
+  Value shared = fromTensor ? getDest() : getSource();
+  auto buffer = dyn_cast<BufferType>(shared.getType());
+  bool toTensor = isa<MemRefType>(getDest().getType());
+  if (fromTensor == toTensor || !buffer || !buffer.isShared())
+    return emitOpError("copies between a tensor and shared memory, found ")
            << getSource().getType() << " to " << getDest().getType();
-  if (getStorageElementType(getSource().getType()) != dest.getElementType())
+  if (getStorageElementType(getSource().getType()) !=
+      getStorageElementType(getDest().getType()))
     return emitOpError("does not convert, found ")
            << getStorageElementType(getSource().getType()) << " and "
-           << dest.getElementType();
+           << getStorageElementType(getDest().getType());
+  if (!getBarrier() != !getBarrierIndex())
+    return emitOpError("needs a barrier and its index, or neither");
+  if (getBarrier() && toTensor)
+    return emitOpError("to a tensor completes with tile.bulk_wait, not on a "
+                       "barrier");
   return success();
 }
 
@@ -310,8 +319,9 @@ LogicalResult FillOp::verify() {
 // Gemm and reductions
 //===----------------------------------------------------------------------===//
 
+template <typename OpT>
 static FailureOr<std::pair<int64_t, int64_t>>
-getMatrixShape(GemmOp op, StringRef operand, BufferType type) {
+getMatrixShape(OpT op, StringRef operand, BufferType type) {
   ArrayRef<int64_t> shape = type.getShape();
   if (shape.size() < 2 ||
       llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
@@ -320,41 +330,56 @@ getMatrixShape(GemmOp op, StringRef operand, BufferType type) {
   return std::make_pair(shape[shape.size() - 2], shape.back());
 }
 
-int64_t GemmOp::getM() {
-  ArrayRef<int64_t> shape = getC().getType().getShape();
+template <typename OpT> static int64_t getRows(OpT op) {
+  ArrayRef<int64_t> shape = op.getC().getType().getShape();
   return shape[shape.size() - 2];
 }
-int64_t GemmOp::getN() { return getC().getType().getShape().back(); }
-int64_t GemmOp::getK() {
-  ArrayRef<int64_t> shape = getA().getType().getShape();
-  return getTransposeA() ? shape[shape.size() - 2] : shape.back();
+template <typename OpT> static int64_t getDepth(OpT op) {
+  ArrayRef<int64_t> shape = op.getA().getType().getShape();
+  return op.getTransposeA() ? shape[shape.size() - 2] : shape.back();
 }
 
-LogicalResult GemmOp::verify() {
-  auto a = getMatrixShape(*this, "A", getA().getType());
-  auto b = getMatrixShape(*this, "B", getB().getType());
-  auto c = getMatrixShape(*this, "C", getC().getType());
+int64_t GemmOp::getM() { return getRows(*this); }
+int64_t GemmOp::getN() { return getC().getType().getShape().back(); }
+int64_t GemmOp::getK() { return getDepth(*this); }
+int64_t GemmAsyncOp::getM() { return getRows(*this); }
+int64_t GemmAsyncOp::getN() { return getC().getType().getShape().back(); }
+int64_t GemmAsyncOp::getK() { return getDepth(*this); }
+
+template <typename OpT> static LogicalResult verifyGemm(OpT op) {
+  auto a = getMatrixShape(op, "A", op.getA().getType());
+  auto b = getMatrixShape(op, "B", op.getB().getType());
+  auto c = getMatrixShape(op, "C", op.getC().getType());
   if (failed(a) || failed(b) || failed(c))
     return failure();
-  if (getTransposeA())
+  if (op.getTransposeA())
     std::swap(a->first, a->second);
-  if (getTransposeB())
+  if (op.getTransposeB())
     std::swap(b->first, b->second);
   if (a->first != c->first || b->second != c->second || a->second != b->first)
-    return emitOpError("operands do not match: A is ")
+    return op.emitOpError("operands do not match: A is ")
            << a->first << "x" << a->second << ", B is " << b->first << "x"
            << b->second << ", C is " << c->first << "x" << c->second;
-  Type aType = getA().getType().getElementType();
-  Type bType = getB().getType().getElementType();
-  Type cType = getC().getType().getElementType();
+  Type aType = op.getA().getType().getElementType();
+  Type bType = op.getB().getType().getElementType();
+  Type cType = op.getC().getType().getElementType();
   bool isFloat = isa<FloatType>(aType);
   if (isa<FloatType>(bType) != isFloat || isa<FloatType>(cType) != isFloat)
-    return emitOpError("mixes integers and floats: ")
+    return op.emitOpError("mixes integers and floats: ")
            << aType << ", " << bType << ", " << cType;
   if (getElementBits(aType) != getElementBits(bType))
-    return emitOpError("A and B differ in element size: ")
+    return op.emitOpError("A and B differ in element size: ")
            << aType << " and " << bType;
   return success();
+}
+
+LogicalResult GemmOp::verify() { return verifyGemm(*this); }
+
+LogicalResult GemmAsyncOp::verify() {
+  if (!getC().getType().isFragment())
+    return emitOpError("accumulates into a fragment, found ")
+           << getC().getType();
+  return verifyGemm(*this);
 }
 
 LogicalResult ReduceOp::verify() {

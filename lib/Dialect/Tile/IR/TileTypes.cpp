@@ -61,7 +61,11 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (extent < 1)
       return emitError() << "buffer extents must be at least 1, found "
                          << extent;
-  if (!elementType.isIntOrFloat())
+  if (isa<BarrierType>(elementType)) {
+    if (space != MemorySpace::Shared)
+      return emitError() << "barriers need a buffer in shared space, found "
+                         << stringifyMemorySpace(space);
+  } else if (!elementType.isIntOrFloat())
     return emitError() << "buffer elements must be integers or floats, found "
                        << elementType;
   if (!layout)

@@ -127,8 +127,14 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
       continue;
     }
     OpBuilder builder(copy);
-    CopyAsyncOp::create(builder, copy.getLoc(), TypeRange(),
-                        copy->getOperands(), copy->getAttrs());
+    CopyAsyncOp::create(
+        builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
+        copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
+        copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
+        copy.getChoiceAttr(), copy.getDisableTma(),
+        copy.getEvictionPolicyAttr(), copy.getPreferAttr(),
+        copy.getCoalescedWidthAttr(), /*barrier=*/Value(),
+        /*barrier_index=*/Value());
     copy.erase();
   }
   return success();

@@ -63,6 +63,13 @@ std::string getUserName(Value value);
 /// The kernel around `op`, or null.
 KernelOp getKernel(Operation *op);
 
+/// The role whose region holds `op`; null outside of roles.
+RoleAttr getRole(Operation *op);
+
+/// Number of threads that perform a collective operation at `op` together: of
+/// its role, or of the kernel.
+int64_t getCollectiveThreads(Operation *op);
+
 /// Target of the module around `op`; null when none is set.
 TargetAttr getTarget(Operation *op);
 

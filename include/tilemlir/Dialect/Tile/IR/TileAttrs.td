@@ -103,7 +103,9 @@ def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
     slot `(k - lower) mod slots` of each buffer that is loaded ahead. An
     `scf.if` with the role `issue` starts the loads of the iteration `ahead`
     steps later (inside the loop) or of one of the first `ahead` iterations (in
-    the prologue before the loop).
+    the prologue before the loop). A loop with the role `ring` loads the slot
+    that its ring variable names and uses it in the same iteration; once roles
+    are split, loads run ahead as far as there are free slots.
     ```mlir
     scf.if %in { ... } {tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>}
     ```
@@ -111,6 +113,26 @@ def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
   let parameters = (ins "PipelineRole":$role, "int64_t":$slots, "int64_t":$ahead);
   let assemblyFormat = "`<` $role `,` `slots` `=` $slots `,` `ahead` `=` $ahead `>`";
   let genVerifyDecl = 1;
+}
+
+def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
+  let summary = "a group of consecutive warps with code of its own";
+  let description = [{
+    Warps `first` to `first + warps - 1` of the block. `registers` is the
+    number of registers per thread that the role asks for with `setmaxnreg`;
+    0 leaves the launch value. With `single`, one elected thread runs the
+    region, and the other threads skip it.
+    ```mlir
+    #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
+    ```
+  }];
+  let parameters = (ins "RoleKind":$kind, "int64_t":$first, "int64_t":$warps,
+    DefaultValuedParameter<"int64_t", "0">:$registers, DefaultValuedParameter<"bool", "false">:$single);
+  let assemblyFormat = "`<` $kind `,` struct($first, $warps, $registers, $single) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getThreads() const { return getWarps() * 32; }
+  }];
 }
 
 def Tile_RasterAttr : Tile_Attr<"Raster", "raster"> {

@@ -62,6 +62,11 @@ def Tile_Dialect : Dialect {
     // Of tile.alloc: number of slots (leading dimension) of a buffer whose
     // contents are only used inside of the pipelines that fill it.
     "::mlir::IntegerAttr":$slots,
+    // Of copies in a ring loop: they belong to the producer role.
+    "::mlir::UnitAttr":$produce,
+    // Of a tile.alloc of two local i32, slot and phase: the slots of the ring
+    // whose position it holds.
+    "::mlir::IntegerAttr":$ring,
     // Of tile.alloc: byte offset in the shared memory of the block.
     "::mlir::IntegerAttr":$shared_offset,
     // Of tile.kernel: bytes of shared memory of a block.

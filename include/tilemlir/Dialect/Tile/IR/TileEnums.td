@@ -84,7 +84,18 @@ def Tile_LoopKind : Tile_Enum<"LoopKind", "how a counted loop is executed", [
 
 def Tile_PipelineRole : Tile_Enum<"PipelineRole", "part of a software pipeline", [
     I32EnumAttrCase<"Issue", 0, "issue">,      // starts the loads of a later iteration
-    I32EnumAttrCase<"Steady", 1, "steady">]>;  // the loop
+    I32EnumAttrCase<"Steady", 1, "steady">,    // the loop
+    I32EnumAttrCase<"Ring", 2, "ring">]>;      // a loop whose buffers form a ring between roles
+
+def Tile_RoleKind : Tile_Enum<"RoleKind", "what a group of warps does", [
+    I32EnumAttrCase<"Producer", 0, "producer">, I32EnumAttrCase<"Consumer", 1, "consumer">,
+    I32EnumAttrCase<"User", 2, "user">]>;      // warps that the program itself names
+
+def Tile_ArrivalScope : Tile_Enum<"ArrivalScope", "who arrives on a barrier", [
+    I32EnumAttrCase<"Thread", 0, "thread">,    // every thread of the role
+    I32EnumAttrCase<"Warp", 1, "warp">,        // one lane of each of its warps
+    I32EnumAttrCase<"Single", 2, "single">]>;  // one thread of the role
+def Tile_ArrivalScopeAttr : Tile_EnumAttr<Tile_ArrivalScope, "arrival_scope">;
 
 def Tile_RasterOrder : Tile_Enum<"RasterOrder", "direction of block rasterisation", [
     I32EnumAttrCase<"Row", 0, "row">, I32EnumAttrCase<"Column", 1, "column">]>;

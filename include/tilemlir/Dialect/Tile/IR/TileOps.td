@@ -1,7 +1,8 @@
 //===- TileOps.td - operations of the `tile` dialect --------*- tablegen -*-===//
 //
 // Kernels, storage, views, tile operations, loops and element access.
-// Asynchronous operations are in TileAsyncOps.td.
+// Asynchronous operations are in TileAsyncOps.td, those of warp roles in
+// TileRoleOps.td.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_DIALECT_TILE_IR_TILEOPS_TD
@@ -50,6 +51,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [NoTerminator, SingleBlock, RecursiveMemor
   let extraClassDeclaration = [{
     BlockArgument getBlockIndex(unsigned axis) { return getBody().getArgument(axis); }
     Block *getBodyBlock() { return &getBody().front(); }
+    /// Threads of a block at launch: `threads`, or what the automatic roles
+    /// occupy, which includes the producer's.
+    int64_t getLaunchThreads();
   }];
 }
 
@@ -172,9 +176,7 @@ def Tile_BitcastOp : Tile_ViewOp<"bitcast"> {
 // Tile operations
 //===----------------------------------------------------------------------===//
 
-class Tile_CopyLikeOp<string mnemonic, list<Trait> traits = []>
-    : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
-  let arguments = (ins
+defvar Tile_copyArguments = (ins
     Arg<Tile_Storage, "where to read", [MemRead]>:$source,
     Variadic<I32>:$source_offsets,
     DenseI64ArrayAttr:$source_sizes,
@@ -188,6 +190,10 @@ class Tile_CopyLikeOp<string mnemonic, list<Trait> traits = []>
     OptionalAttr<Tile_EvictionPolicyAttr>:$eviction_policy,
     OptionalAttr<Tile_PathAttr>:$prefer,
     OptionalAttr<I64Attr>:$coalesced_width);
+
+class Tile_CopyLikeOp<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
+  let arguments = Tile_copyArguments;
   let assemblyFormat = [{
     $source `[` $source_offsets `]` $source_sizes `to` $dest `[` $dest_offsets `]` $dest_sizes
     attr-dict `:` type($source) `to` type($dest)
@@ -222,8 +228,7 @@ def Tile_FillOp : Tile_Op<"fill"> {
   let hasVerifier = 1;
 }
 
-class Tile_GemmLikeOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits> {
-  let arguments = (ins
+defvar Tile_gemmArguments = (ins
     Arg<Tile_AnyBuffer, "MxK, or KxM when transposed", [MemRead]>:$a,
     Arg<Tile_AnyBuffer, "KxN, or NxK when transposed", [MemRead]>:$b,
     Arg<Tile_AnyBuffer, "MxN accumulator", [MemRead, MemWrite]>:$c,
@@ -233,6 +238,9 @@ class Tile_GemmLikeOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemon
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::TF32">:$precision,
     UnitAttr:$a_unsigned, UnitAttr:$b_unsigned,
     OptionalAttr<Tile_ChoiceAttr>:$choice);
+
+class Tile_GemmLikeOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits> {
+  let arguments = Tile_gemmArguments;
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -474,5 +482,6 @@ def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
 }
 
 include "tilemlir/Dialect/Tile/IR/TileAsyncOps.td"
+include "tilemlir/Dialect/Tile/IR/TileRoleOps.td"
 
 #endif // TILEMLIR_DIALECT_TILE_IR_TILEOPS_TD

@@ -59,6 +59,19 @@ def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
   }];
 }
 
+def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
+  let summary = "an mbarrier, the element type of buffers of barriers";
+  let description = [{
+    An object of 8 bytes in shared memory that counts arrivals and bytes of
+    asynchronous copies in phases. Only buffers in shared memory hold barriers;
+    they are used by `tile.barrier_*` and by copies, never loaded or stored.
+    Meaning: PTX ISA, "mbarrier".
+    ```mlir
+    %full = tile.alloc "full" : !tile.buffer<4x!tile.barrier, shared>
+    ```
+  }];
+}
+
 def Tile_AnyBuffer : Type<CPred<"::llvm::isa<::mlir::tile::BufferType>($_self)">,
     "tile buffer", "::mlir::tile::BufferType">;
 class Tile_BufferIn<string space> : Type<And<[Tile_AnyBuffer.predicate,
@@ -66,6 +79,10 @@ class Tile_BufferIn<string space> : Type<And<[Tile_AnyBuffer.predicate,
     "tile buffer in " # space # " space", "::mlir::tile::BufferType">;
 def Tile_SharedBuffer : Tile_BufferIn<"Shared">;
 def Tile_FragmentBuffer : Tile_BufferIn<"Fragment">;
+/// A buffer of mbarriers.
+def Tile_BarrierBuffer : Type<And<[Tile_SharedBuffer.predicate,
+    CPred<"::llvm::isa<::mlir::tile::BarrierType>(::llvm::cast<::mlir::tile::BufferType>($_self).getElementType())">]>,
+    "buffer of barriers in shared space", "::mlir::tile::BufferType">;
 /// A tensor in global memory or a buffer.
 def Tile_Storage : AnyTypeOf<[AnyMemRef, Tile_AnyBuffer], "global tensor or tile buffer">;
 /// Scalars of kernels.
