@@ -16,16 +16,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tilemlir.compiler.compile import compile, lower, par_compile
+    from tilemlir.compiler.jit import jit
     from tilemlir.compiler.kernel import CompiledKernel
     from tilemlir.compiler.options import PassConfigKey
-    from tilemlir.jit import jit
 
 #: Public name -> module that defines it.
 _PUBLIC = {
     "CompiledKernel": "tilemlir.compiler.kernel",
     "PassConfigKey": "tilemlir.compiler.options",
     "compile": "tilemlir.compiler.compile",
-    "jit": "tilemlir.jit",
+    "jit": "tilemlir.compiler.jit",
     "lower": "tilemlir.compiler.compile",
     "par_compile": "tilemlir.compiler.compile",
 }

@@ -274,6 +274,41 @@ CATALOGUE: dict[str, Entry] = {
         "pip install nvidia-cuda-nvdisasm, or put the CUDA toolkit's bin directory on PATH.",
     ),
     "disassembly": Entry(TileRuntimeError, "{tool} could not disassemble the kernel:\n{log}"),
+    # The command `tilemlir`.
+    "no-such-file": Entry(TileValueError, "there is no file '{file}'"),
+    "not-a-python-file": Entry(
+        TileValueError, "'{file}' is not a Python file", "tile-opt and tile-translate read MLIR files."
+    ),
+    "program-failed": Entry(TileRuntimeError, "{what} raised {type}: {message}\n{traceback}"),
+    "no-kernel": Entry(
+        TileValueError,
+        "'{file}' defines no kernel: nothing at its top level is decorated with @T.prim_func or @tile.jit",
+        "Name a function that returns a kernel, as in {file}:{example}.",
+    ),
+    "several-kernels": Entry(
+        TileValueError, "'{file}' defines {count} kernels: {names}", "Name one, as in {file}:{example}."
+    ),
+    "unknown-kernel": Entry(TileValueError, "'{file}' has no function '{name}'{closest}"),
+    "not-a-kernel": Entry(
+        TileTypeError,
+        "'{name}' in '{file}' is {found}, expected a function with @T.prim_func or @tile.jit, or one that returns "
+        "a @T.prim_func",
+    ),
+    "argument-syntax": Entry(
+        TileValueError,
+        "--{option} {found}: expected NAME=VALUE",
+        "A value is a Python literal or a word; a tensor is its type, as in a=float16[1024,512].",
+    ),
+    "missing-arguments": Entry(
+        TileTypeError, "{signature} needs {names}", "Pass --arg {example} for each, or give it a default."
+    ),
+    "unknown-parameter": Entry(TileTypeError, "{signature} has no parameter '{argument}'"),
+    "no-parameters": Entry(
+        TileTypeError,
+        "kernel function '{name}' has no compile-time parameters, got {arguments}",
+        "Sizes are part of its declaration; to choose them, name a function that takes them and returns the kernel.",
+    ),
+    "unknown-stage": Entry(TileValueError, "there is no stage '{stage}' for {target}: stages are {stages}"),
     # Options.
     "unknown-target": Entry(
         TileValueError,

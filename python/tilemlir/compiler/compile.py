@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from tilemlir import errors
@@ -20,7 +19,7 @@ from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
 
-__all__ = ["clear_memory_cache", "compile", "compile_traced", "lower", "par_compile"]
+__all__ = ["clear_memory_cache", "compile", "compile_traced", "lower", "lower_traced", "par_compile", "trace"]
 
 _memory = cache.MemoryCache()
 
@@ -60,13 +59,28 @@ def compile(
     """
     extra = {} if verbose is None else {"verbose": verbose}
     options = CompileOptions.from_user(target, pass_configs, compile_flags, **extra)
-    return compile_traced(lambda: _trace(func, out_idx), options)
+    return compile_traced(lambda: trace(func, out_idx), options)
 
 
-def _trace(func: Any, out_idx: int | Sequence[int] | None) -> Any:
+def trace(
+    func: Any,
+    out_idx: int | Sequence[int] | None = None,
+    arguments: Sequence[Any] = (),
+    keywords: Mapping[str, Any] | None = None,
+) -> Any:
+    """The traced form of a kernel function, with its outputs marked.
+
+    Args:
+        func: a function decorated with ``@T.prim_func``, or the plain function of a kernel under ``@tile.jit``.
+        out_idx: as for :func:`compile`.
+        arguments, keywords: what a plain function is called with, as for :func:`tilemlir.frontend.trace`.
+
+    Raises:
+        TileError: as for :func:`compile`.
+    """
     from tilemlir import frontend
 
-    traced = frontend.trace(func)
+    traced = frontend.trace(func, arguments, keywords)
     if out_idx is not None:
         _set_outputs(traced, [out_idx] if isinstance(out_idx, int) else list(out_idx))
     return traced
@@ -116,12 +130,22 @@ def lower(
         TileError: as for :func:`compile`.
         KeyError: for an unknown stage.
     """
-    options = CompileOptions.from_user(target, pass_configs)
     if stage not in lowering.STAGES or stage == "sass":
         raise KeyError(
             f"there is no stage {stage!r}; stages are {', '.join(k for k in lowering.STAGES if k != 'sass')}"
         )
-    traced = _trace(func, out_idx)
+    return lower_traced(lambda: trace(func, out_idx), CompileOptions.from_user(target, pass_configs), stage)
+
+
+def lower_traced(trace: Callable[[], Any], options: CompileOptions, stage: str) -> str:
+    """The text of one stage of what ``trace`` returns, as :func:`lower` gives it.
+
+    Args:
+        trace: makes a fresh traced function.
+        options: compile options.
+        stage: a stage that passes produce for the target.
+    """
+    traced = trace()
     lowering.set_compile_attributes(traced.module, options)
     text = lowering.module_text(traced.module)
     if stage == "ptx":
@@ -291,12 +315,5 @@ def _load(
 def _dump(kernel: CompiledKernel, options: CompileOptions) -> None:
     """Writes every stage to the dump directory, if one is set."""
     directory = options.dump_dir or knobs.dump_dir
-    if directory is None:
-        return
-    folder = Path(directory) / kernel.name
-    folder.mkdir(parents=True, exist_ok=True)
-    suffixes = {"llvm": "ll", "ptx": "ptx", "sass": "sass"}
-    for number, stage in enumerate(kernel.asm):
-        (folder / f"{number}_{stage}.{suffixes.get(stage, 'mlir')}").write_text(kernel.asm[stage])
-    (folder / "plan.json").write_text(kernel.get_host_source())
-    (folder / "explain.json").write_text(kernel.explain().to_json())
+    if directory is not None:
+        kernel.write_stages(directory)

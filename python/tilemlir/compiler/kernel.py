@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilemlir.compiler import lowering, toolchain
@@ -16,10 +17,22 @@ from tilemlir.runtime import LoadedKernel
 if TYPE_CHECKING:
     from tilemlir.profiler import Profiler
 
-__all__ = ["CompiledKernel", "Stages"]
+__all__ = ["CompiledKernel", "Stages", "stage_names"]
 
 _GPU_STAGES = ("tile", "tile_scheduled", "tile_gpu", "nvvm", "llvm", "ptx", "sass")
 _CPU_STAGES = ("tile", "llvm")
+
+
+def stage_names(target: Target, available: bool = False) -> tuple[str, ...]:
+    """The stages of a target in order.
+
+    Args:
+        target: what is compiled for.
+        available: leave out machine code when it cannot be shown for want of a disassembler.
+    """
+    if target.is_cpu:
+        return _CPU_STAGES
+    return _GPU_STAGES if not available or toolchain.find_disassembler() else _GPU_STAGES[:-1]
 
 
 class Stages(Mapping[str, str]):
@@ -38,7 +51,7 @@ class Stages(Mapping[str, str]):
             self._known["ptx"] = lowered.ptx
 
     def __getitem__(self, stage: str) -> str:
-        if stage not in (_CPU_STAGES if self._target.is_cpu else _GPU_STAGES):
+        if stage not in stage_names(self._target):
             raise KeyError(f"there is no stage {stage!r} for {self._target}; stages are {', '.join(self)}")
         if stage not in self._known:
             if stage == "sass":
@@ -47,17 +60,11 @@ class Stages(Mapping[str, str]):
                 self._known[stage] = lowering.lower_to_stage(self._known["tile"], self._target, stage)
         return self._known[stage]
 
-    def _names(self) -> tuple[str, ...]:
-        if self._target.is_cpu:
-            return _CPU_STAGES
-        # Machine code is text only where a disassembler is installed.
-        return _GPU_STAGES if toolchain.find_disassembler() else _GPU_STAGES[:-1]
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names())
+        return iter(stage_names(self._target, available=True))
 
     def __len__(self) -> int:
-        return len(self._names())
+        return len(stage_names(self._target, available=True))
 
     def items(self) -> ItemsView[str, str]:
         """All stages in order; computes those that were not kept."""
@@ -170,9 +177,26 @@ class CompiledKernel(LoadedKernel):
 
     def export_sources(self, path: str) -> None:
         """Writes :meth:`get_kernel_source` to a file."""
-        from pathlib import Path
-
         Path(path).write_text(self.get_kernel_source())
+
+    def write_stages(self, directory: str | Path) -> list[Path]:
+        """Writes every stage, the launch plan and the report into a folder named after the kernel.
+
+        Args:
+            directory: where that folder is made.
+
+        Returns:
+            The files in order: ``0_tile.mlir`` and so on, ``plan.json``, ``explain.json``.
+        """
+        folder = Path(directory) / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        suffixes = {"llvm": "ll", "ptx": "ptx", "sass": "sass"}
+        texts = {f"{n}_{stage}.{suffixes.get(stage, 'mlir')}": self.asm[stage] for n, stage in enumerate(self.asm)}
+        texts["plan.json"] = self.get_host_source()
+        texts["explain.json"] = self.explain().to_json()
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        return [folder / name for name in texts]
 
     def explain(self) -> Report:
         """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""

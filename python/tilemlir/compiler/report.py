@@ -104,7 +104,8 @@ class Report:
                 found["blocks_per_multiprocessor"], found["limited_by"] = fits
         return found
 
-    def _kernel_lines(self) -> list[str]:
+    def summary(self) -> list[str]:
+        """One line per launch with its resources, each followed by lines of its shared buffers."""
         lines = []
         for one in self.kernels:
             parts = [f"{one.get('threads', '?')} threads", f"{one.get('shared_bytes', 0)} bytes of shared memory"]
@@ -124,7 +125,7 @@ class Report:
         return lines
 
     def __str__(self) -> str:
-        lines = [f"{self.kernel} for {self.target}", *self._kernel_lines()]
+        lines = [f"{self.kernel} for {self.target}", *self.summary()]
         for one in self.operations:
             arguments = _describe(one.get("arguments"))
             lines.append(f"{one.get('location', '?')}: {one['op']} -> {one['path']}{arguments}: {one['reason']}")
@@ -144,7 +145,7 @@ class Report:
                     for cell in (one.get("location", "?"), one["op"], one["path"], details, one["reason"])
                 )
             )
-        return Group(table, *(Text(line) for line in [*self._kernel_lines(), *self.notes]))
+        return Group(table, *(Text(line) for line in [*self.summary(), *self.notes]))
 
 
 def _describe(arguments: Mapping[str, Any] | None) -> str:

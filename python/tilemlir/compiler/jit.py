@@ -32,6 +32,8 @@ class JitFunction:
     Attributes:
         function: the decorated function.
         eager: True for a kernel, False for a factory.
+        out_idx: the outputs that the decorator was given.
+        settings: its other arguments for :func:`tilemlir.compile`.
     """
 
     def __init__(self, function: FunctionType, out_idx: int | Sequence[int] | None, settings: dict[str, Any]) -> None:
@@ -40,8 +42,8 @@ class JitFunction:
         functools.update_wrapper(self, function)
         self.function = function
         self.eager = _contains_kernel(function)
-        self._out_idx = out_idx
-        self._settings = settings
+        self.out_idx = out_idx
+        self.settings = settings
         self._signature = inspect.signature(function)
         self._kernels: dict[Any, CompiledKernel] = {}
         self._specializations: dict[Any, _Specialization] = {}
@@ -72,7 +74,7 @@ class JitFunction:
         key = _hashable((args, tuple(sorted(kwargs.items()))))
         kernel = self._kernels.get(key) if key is not None else None
         if kernel is None:
-            kernel = compiling.compile(self._prim_func(args, kwargs), out_idx=self._out_idx, **self._settings)
+            kernel = compiling.compile(self._prim_func(args, kwargs), out_idx=self.out_idx, **self.settings)
             if key is not None:
                 self._kernels[key] = kernel
         return kernel
@@ -156,7 +158,7 @@ class JitFunction:
             traced.append(frontend.trace(self.function, positional, keywords))
             return traced[-1]
 
-        settings = dict(self._settings)
+        settings = dict(self.settings)
         options = CompileOptions.from_user(
             settings.get("target"), settings.get("pass_configs"), settings.get("compile_flags")
         )
