@@ -127,23 +127,36 @@ struct PlanPrinter {
     json::Array parameters;
     for (auto element : attr.getParameters().getAsRange<LaunchParameterAttr>())
       parameters.push_back(parameter(element));
-    return json::Object{{"kernel", attr.getKernel()},
+    json::Object result{{"kernel", attr.getKernel()},
                         {"grid", expressions(attr.getGrid())},
                         {"cluster", integers(attr.getCluster())},
                         {"threads", attr.getThreads()},
                         {"shared_bytes", attr.getSharedBytes()},
                         {"cooperative", attr.getCooperative()},
                         {"parameters", std::move(parameters)}};
+    if (attr.getProgrammaticSerialization())
+      result["programmatic_serialization"] = true;
+    return result;
   }
 
   json::Object tensorMap(TensorMapAttr attr) {
-    return json::Object{
+    json::Object result{
         {"argument", attr.getArgument()},
         {"dim_order", integers(attr.getDimOrder())},
         {"box", integers(attr.getBox())},
         {"element_strides", integers(attr.getElementStrides())},
         {"swizzle", attr.getSwizzle()},
-        {"fill", attr.getFill() == TensorMapFill::NaN ? "nan" : "zero"}};
+        {"fill", attr.getFill() == TensorMapFill::NaN ? "nan" : "zero"},
+        {"l2_promotion", attr.getL2Promotion()}};
+    if (attr.getShape()) {
+      result["shape"] = expressions(attr.getShape());
+      result["strides"] = expressions(attr.getStrides());
+    }
+    if (attr.getOffset())
+      result["offset"] = expression(attr.getOffset());
+    if (attr.getDtype())
+      result["dtype"] = dataType(attr.getDtype());
+    return result;
   }
 
   json::Object guard(GuardAttr attr) {

@@ -13,7 +13,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -95,6 +99,35 @@ static void attachDebugScopes(gpu::GPUModuleOp gpuModule) {
         type, {}, {});
     function->setLoc(FusedLoc::get(context, {at}, scope));
   }
+}
+
+/// Assembly that all threads of a warp execute together, which is what PTX means
+/// by ".aligned", must stay under the control flow it is in; and a loop around
+/// it that has no metadata yet (of scf.while) stays one loop.
+static void keepConvergence(llvm::Function &function) {
+  auto isAligned = [](const llvm::Instruction &instruction) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    auto *text = call && call->isInlineAsm()
+                     ? llvm::cast<llvm::InlineAsm>(call->getCalledOperand())
+                     : nullptr;
+    return text && text->getAsmString().contains(".aligned");
+  };
+  bool any = false;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (isAligned(instruction)) {
+      llvm::cast<llvm::CallInst>(instruction).setConvergent();
+      any = true;
+    }
+  if (!any)
+    return;
+  llvm::DominatorTree tree(function);
+  llvm::LoopInfo loops(tree);
+  for (llvm::Loop *loop : loops.getLoopsInPreorder())
+    if (!loop->getLoopID() &&
+        llvm::any_of(loop->blocks(), [&](llvm::BasicBlock *block) {
+          return llvm::any_of(*block, isAligned);
+        }))
+      loop->setLoopAlreadyUnrolled();
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -187,6 +220,9 @@ struct Compilation {
       return gpuModule.emitOpError("cannot be translated to LLVM IR");
     module->setTargetTriple(triple);
     module->setDataLayout(machine->createDataLayout());
+    for (llvm::Function &function : *module)
+      if (!function.isDeclaration())
+        keepConvergence(function);
     if (options.getFlag("fast_math", false))
       for (llvm::Function &function : *module)
         function.addFnAttr("denormal-fp-math-f32",

@@ -70,10 +70,10 @@ struct BarrierPattern : LoweringPattern<tile_gpu::BarrierOp> {
   }
 };
 
-struct WarpBarrierPattern : LoweringPattern<tile_gpu::WarpBarrierOp> {
+struct WarpSyncPattern : LoweringPattern<tile_gpu::WarpSyncOp> {
   using LoweringPattern::LoweringPattern;
   LogicalResult
-  matchAndRewrite(tile_gpu::WarpBarrierOp op, OpAdaptor,
+  matchAndRewrite(tile_gpu::WarpSyncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(
         op, constant32(rewriter, op.getLoc(), -1));
@@ -316,6 +316,6 @@ struct AssertPattern : LoweringPattern<tile_gpu::AssertOp> {
 void tilemlir::to_nvvm::populateCommunicationPatterns(
     const Lowering &lowering, RewritePatternSet &patterns) {
   patterns.add<ThreadIdPattern, BlockIdPattern, BarrierPattern,
-               WarpBarrierPattern, CommitPattern, WaitPattern, ShufflePattern,
+               WarpSyncPattern, CommitPattern, WaitPattern, ShufflePattern,
                PrintPattern, AssertPattern>(lowering);
 }

@@ -148,7 +148,7 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   };
   run(*source, /*isStore=*/true, plan->storeElements);
   if (plan->warpLocal)
-    tile_gpu::WarpBarrierOp::create(b, loc);
+    tile_gpu::WarpSyncOp::create(b, loc);
   else
     tile_gpu::BarrierOp::create(b, loc, IntegerAttr(), IntegerAttr());
   run(*dest, /*isStore=*/false, plan->loadElements);

@@ -361,7 +361,7 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
     for (LaneAccess &lane : lanes)
       lane.predicate = primary;
     if (primary)
-      tile_gpu::WarpBarrierOp::create(b, ix.loc());
+      tile_gpu::WarpSyncOp::create(b, ix.loc());
   }
   if (op.getClearAccum())
     acc.assign(acc.size(), zero(scalar));

@@ -73,7 +73,7 @@ ExprAttr ExprAttr::getBinary(ExprKind kind, ExprAttr lhs, ExprAttr rhs) {
   return get(lhs.getContext(), kind, 0, 0, "", {lhs, rhs});
 }
 
-static ParseResult parseExpr(AsmParser &parser, ExprAttr &result) {
+ParseResult mlir::tile::parseExpression(AsmParser &parser, ExprAttr &result) {
   MLIRContext *context = parser.getContext();
   int64_t value = 0;
   OptionalParseResult integer = parser.parseOptionalInteger(value);
@@ -118,7 +118,7 @@ static ParseResult parseExpr(AsmParser &parser, ExprAttr &result) {
     break;
   default: {
     ExprAttr lhs, rhs;
-    if (parseExpr(parser, lhs) || parser.parseComma() || parseExpr(parser, rhs))
+    if (parseExpression(parser, lhs) || parser.parseComma() || parseExpression(parser, rhs))
       return failure();
     result = ExprAttr::getBinary(*kind, lhs, rhs);
   }
@@ -126,7 +126,7 @@ static ParseResult parseExpr(AsmParser &parser, ExprAttr &result) {
   return parser.parseRParen();
 }
 
-static void printExpr(AsmPrinter &printer, ExprAttr expr) {
+void mlir::tile::printExpression(AsmPrinter &printer, ExprAttr expr) {
   if (expr.isConstant()) {
     printer << expr.getValue();
     return;
@@ -146,22 +146,22 @@ static void printExpr(AsmPrinter &printer, ExprAttr expr) {
   case ExprKind::SmCount:
     break;
   default:
-    printExpr(printer, expr.getOperands()[0]);
+    printExpression(printer, expr.getOperands()[0]);
     printer << ", ";
-    printExpr(printer, expr.getOperands()[1]);
+    printExpression(printer, expr.getOperands()[1]);
   }
   printer << ')';
 }
 
 Attribute ExprAttr::parse(AsmParser &parser, Type) {
   ExprAttr result;
-  if (parser.parseLess() || parseExpr(parser, result) || parser.parseGreater())
+  if (parser.parseLess() || parseExpression(parser, result) || parser.parseGreater())
     return {};
   return result;
 }
 
 void ExprAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  printExpr(printer, *this);
+  printExpression(printer, *this);
   printer << '>';
 }

@@ -32,7 +32,7 @@ static LogicalResult verifyIndex(EmitError emitError, StringRef what,
 
 LogicalResult LaunchAttr::verify(EmitError emitError, StringRef, ArrayAttr grid,
                                  DenseI64ArrayAttr cluster, int64_t threads,
-                                 int64_t, bool, ArrayAttr parameters) {
+                                 int64_t, bool, ArrayAttr parameters, bool) {
   if (grid.size() != 3 || cluster.size() != 3)
     return emitError() << "grid and cluster have three extents, found "
                        << grid.size() << " and " << cluster.size();
@@ -41,6 +41,26 @@ LogicalResult LaunchAttr::verify(EmitError emitError, StringRef, ArrayAttr grid,
   return failure(failed(verifyList<ExprAttr>(emitError, "grid", grid)) ||
                  failed(verifyList<LaunchParameterAttr>(emitError, "parameters",
                                                         parameters)));
+}
+
+LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t,
+                                    DenseI64ArrayAttr dimOrder,
+                                    DenseI64ArrayAttr box,
+                                    DenseI64ArrayAttr elementStrides, int64_t,
+                                    TensorMapFill, ArrayAttr shape,
+                                    ArrayAttr strides, ExprAttr, Type,
+                                    int64_t) {
+  if (!shape != !strides || (shape && shape.size() != strides.size()))
+    return emitError() << "shape and strides of a view belong together";
+  if (shape && (failed(verifyList<ExprAttr>(emitError, "shape", shape)) ||
+                failed(verifyList<ExprAttr>(emitError, "strides", strides))))
+    return failure();
+  int64_t rank = shape ? shape.size() : dimOrder.size();
+  if (box.size() != rank || elementStrides.size() != rank)
+    return emitError() << "a tensor map of " << rank << " dimensions has "
+                       << box.size() << " extents of a box and "
+                       << elementStrides.size() << " element strides";
+  return success();
 }
 
 LogicalResult LaunchPlanAttr::verify(EmitError emitError, StringRef, StringRef,

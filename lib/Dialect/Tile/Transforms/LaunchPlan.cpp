@@ -52,6 +52,24 @@ static FailureOr<SmallVector<ExprAttr>> getStrides(func::FuncOp function,
   return result;
 }
 
+FailureOr<ExprAttr> HostExpressions::getStride(Value tensor, int64_t axis) {
+  FailureOr<SmallVector<ExprAttr>> strides = getStrides(function, tensor);
+  if (failed(strides))
+    return failure();
+  if (!strides->empty())
+    return (*strides)[axis];
+  ExprAttr product = ExprAttr::getConstant(tensor.getContext(), 1);
+  for (int64_t i = axis + 1; i < getStorageRank(tensor.getType()); ++i) {
+    FailureOr<ExprAttr> extent = getExtent(tensor, i);
+    if (failed(extent))
+      return failure();
+    bool first = product.isConstant() && product.getValue() == 1;
+    product = first ? *extent
+                    : ExprAttr::getBinary(ExprKind::Mul, product, *extent);
+  }
+  return product;
+}
+
 //===----------------------------------------------------------------------===//
 // Kernel parameters
 //===----------------------------------------------------------------------===//
@@ -374,7 +392,8 @@ LogicalResult PlanBuilder::addLaunches() {
         LaunchAttr::get(context, getEntryName(kernel), toArray(context, grid),
                         DenseI64ArrayAttr::get(context, cluster),
                         kernel.getThreads(), sharedBytes, /*cooperative=*/false,
-                        ArrayAttr::get(context, parameters)));
+                        ArrayAttr::get(context, parameters),
+                        /*programmatic_serialization=*/false));
   }
   if (launches.empty())
     return function.emitError("holds no tile.kernel to launch");
@@ -464,6 +483,7 @@ StringRef mlir::tile::getDataTypeName(Type type) {
   return llvm::TypeSwitch<Type, StringRef>(type)
       .Case([](Float16Type) { return "f16"; })
       .Case([](BFloat16Type) { return "bf16"; })
+      .Case([](FloatTF32Type) { return "tf32"; })
       .Case([](Float32Type) { return "f32"; })
       .Case([](Float64Type) { return "f64"; })
       .Case([](Float8E4M3FNType) { return "f8e4m3fn"; })

@@ -1,6 +1,6 @@
 //===- TileGPUDialect.cpp - the `tile_gpu` dialect --------------*- C++ -*-===//
 //
-// Registration of operations and attributes, and queries on register types.
+// Registration of operations, and queries on register types.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/TileGPU/IR/TileGPU.h"
@@ -19,18 +19,9 @@ using namespace mlir::tile_gpu;
 #include "tilemlir/Dialect/TileGPU/IR/TileGPUDialect.cpp.inc"
 #include "tilemlir/Dialect/TileGPU/IR/TileGPUEnums.cpp.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "tilemlir/Dialect/TileGPU/IR/TileGPUAttrs.cpp.inc"
-
-void TileGPUDialect::registerAttributes() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "tilemlir/Dialect/TileGPU/IR/TileGPUAttrs.cpp.inc"
-      >();
-}
-
 void TileGPUDialect::initialize() {
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "tilemlir/Dialect/TileGPU/IR/TileGPUOps.cpp.inc"

@@ -91,8 +91,8 @@ func.func @communication(%v: f32, %l: i32, %p: i1) {
   tile_gpu.barrier
   // CHECK: tile_gpu.barrier {count = 128 : i64, id = 1 : i64}
   tile_gpu.barrier {id = 1 : i64, count = 128 : i64}
-  // CHECK: tile_gpu.warp_barrier
-  tile_gpu.warp_barrier
+  // CHECK: tile_gpu.warp_sync
+  tile_gpu.warp_sync
   // CHECK: tile_gpu.shuffle xor %{{.*}}, %{{.*}} : f32
   %w = tile_gpu.shuffle xor %v, %l : f32
   // CHECK: tile_gpu.print "x"(%{{.*}}) if %{{.*}} : f32

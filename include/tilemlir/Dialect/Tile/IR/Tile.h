@@ -60,6 +60,10 @@ SmallVector<int64_t> dropUnitSizes(ArrayRef<int64_t> sizes);
 /// argument; "<unnamed>" otherwise.
 std::string getUserName(Value value);
 
+/// Syntax of `#tile.expr` without the angle brackets.
+ParseResult parseExpression(AsmParser &parser, ExprAttr &result);
+void printExpression(AsmPrinter &printer, ExprAttr expr);
+
 /// The kernel around `op`, or null.
 KernelOp getKernel(Operation *op);
 

@@ -63,14 +63,16 @@ def Tile_LaunchAttr : Tile_Attr<"Launch", "launch"> {
   let summary = "one kernel launch";
   let description = [{
     `grid` has three `#tile.expr`, `cluster` three integers. Launches with an
-    empty grid are skipped.
+    empty grid are skipped. With `programmatic_serialization` the kernel may begin
+    before its predecessor ends (it waits by `griddepcontrol.wait`).
     ```mlir
     #tile.launch<kernel = "gemm", grid = [#tile.expr<8>, #tile.expr<8>, #tile.expr<1>], cluster = [1, 1, 1],
       threads = 128, shared_bytes = 32768, cooperative = false, parameters = [#tile.launch_parameter<kind = pointer>]>
     ```
   }];
   let parameters = (ins StringRefParameter<>:$kernel, "ArrayAttr":$grid, "DenseI64ArrayAttr":$cluster,
-    "int64_t":$threads, "int64_t":$shared_bytes, "bool":$cooperative, "ArrayAttr":$parameters);
+    "int64_t":$threads, "int64_t":$shared_bytes, "bool":$cooperative, "ArrayAttr":$parameters,
+    DefaultValuedParameter<"bool", "false">:$programmatic_serialization);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -80,13 +82,23 @@ def Tile_TensorMapAttr : Tile_Attr<"TensorMap", "tensor_map"> {
   let description = [{
     `dim_order` lists the tensor dimensions from the fastest map dimension on;
     `box` and `element_strides` follow that order. `swizzle` is in bytes.
+    A map of a view other than the tensor's own dimensions has an empty `dim_order`
+    and gives `shape`, `strides` and `offset` as expressions in elements, fastest
+    first. `dtype` is an element type of the same width as the tensor's.
     ```mlir
     #tile.tensor_map<argument = 0, dim_order = [1, 0], box = [64, 128], element_strides = [1, 1], swizzle = 128, fill = zero>
+    #tile.tensor_map<argument = 1, dim_order = [], box = [64, 64, 4], element_strides = [1, 1, 1], swizzle = 128, fill = zero,
+      shape = [#tile.expr<64>, #tile.expr<dim(1, 0)>, #tile.expr<16>],
+      strides = [#tile.expr<1>, #tile.expr<1024>, #tile.expr<64>]>
     ```
   }];
   let parameters = (ins "int64_t":$argument, "DenseI64ArrayAttr":$dim_order, "DenseI64ArrayAttr":$box,
-    "DenseI64ArrayAttr":$element_strides, "int64_t":$swizzle, "TensorMapFill":$fill);
+    "DenseI64ArrayAttr":$element_strides, "int64_t":$swizzle, "TensorMapFill":$fill,
+    OptionalParameter<"ArrayAttr">:$shape, OptionalParameter<"ArrayAttr">:$strides,
+    OptionalParameter<"ExprAttr">:$offset, OptionalParameter<"Type">:$dtype,
+    DefaultValuedParameter<"int64_t", "128">:$l2_promotion);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_GuardAttr : Tile_Attr<"Guard", "guard"> {

@@ -31,6 +31,10 @@ public:
   /// Extent of a tensor argument or workspace in elements.
   FailureOr<ExprAttr> getExtent(Value tensor, int64_t axis);
 
+  /// Stride of a tensor argument or workspace in elements: of a contiguous one
+  /// the product of the inner extents.
+  FailureOr<ExprAttr> getStride(Value tensor, int64_t axis);
+
 private:
   ExprAttr tryConvert(Value value, Operation *&culprit);
 

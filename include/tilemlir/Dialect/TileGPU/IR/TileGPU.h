@@ -32,6 +32,10 @@ namespace mlir::tile_gpu {
 /// Bits of one element of a matrix operand.
 int64_t getElementBits(MatrixType type);
 
+/// How bulk reductions of `kind` name the element type ("noftz.f16", "s32");
+/// empty when there is no such reduction.
+std::string getReductionSuffix(ReductionKind kind, Type element);
+
 /// Registers of `buffer` that a thread holds, and their type: what
 /// `read_fragment` yields. Null if the buffer is not held in registers.
 VectorType getRegisterType(tile::BufferType buffer);

@@ -43,9 +43,29 @@ def TileGPU_Dialect : Dialect {
     `pending` groups visible to the executing thread; `barrier` then makes it
     visible to the others. Reading the destination earlier is an error that
     the simulator reports.
+
+    **Bulk copies** (`tma_*`, `bulk_*`) are done by the tensor memory accelerator
+    in the *async proxy*. Loads report their bytes to an mbarrier; stores belong
+    to the bulk group that the executing thread commits next. Generic stores to
+    shared memory become visible to a bulk store, or to `wgmma`, by `fence_proxy`
+    of the writing threads and a barrier.
+
+    **mbarriers** are 8 bytes of shared memory at a multiple of 8. A phase is
+    complete when all arrivals and all expected bytes have come; the phases of a
+    barrier alternate between parity 0 and 1, beginning with 0.
+
+    **Single threads.** Operations that one thread executes (`tma_*`, `bulk_*`,
+    `mbarrier_init`, `mbarrier_expect_tx`) stand in `scf.if` under
+    `tile_gpu.elect`, itself in a branch that is uniform over the warp.
+
+    **Warpgroups** are four consecutive warps whose first index is a multiple of
+    four. All 128 threads execute a `wgmma`, which is asynchronous: between it and
+    the `wgmma_wait` that covers it nobody may touch its registers; that wait
+    gives the value anew.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let extraClassDeclaration = "void registerAttributes();";
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = "void registerAttributes();\nvoid registerTypes();";
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",

@@ -2,7 +2,9 @@
 //
 // Indices, tensors, fragments, global memory, communication and diagnostics.
 // TileGPUSharedOps.td has shared memory and asynchronous copies,
-// TileGPUMatrixOps.td the warp-level matrix operations.
+// TileGPUMatrixOps.td the warp-level matrix operations, TileGPUTensorMapOps.td
+// the tensor memory accelerator, TileGPUMbarrierOps.td barriers in shared memory
+// and synchronisation of roles and clusters, TileGPUWarpgroupOps.td wgmma.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_DIALECT_TILEGPU_IR_TILEGPUOPS
@@ -33,6 +35,20 @@ def TileGPU_BlockIdOp : TileGPU_Op<"block_id", [Pure]> {
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
+def TileGPU_WarpIdOp : TileGPU_Op<"warp_id", [NoMemoryEffect]> {
+  let summary = "index of the executing warp in its block";
+  let description = [{
+    `thread_id / 32`, in a form from which the assembler sees that all threads
+    of a warp agree (a shuffle): branches on it are uniform, and what is computed
+    from it stays in uniform registers. All threads of the warp execute it.
+    ```mlir
+    %w = tile_gpu.warp_id : i32
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,9 +205,9 @@ def TileGPU_BarrierOp : TileGPU_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]
   let hasVerifier = 1;
 }
 
-def TileGPU_WarpBarrierOp : TileGPU_Op<"warp_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TileGPU_WarpSyncOp : TileGPU_Op<"warp_sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait for the threads of the warp";
-  let description = "Orders the shared accesses of the 32 threads of a warp. `tile_gpu.warp_barrier`";
+  let description = "Orders the shared accesses of the 32 threads of a warp. `tile_gpu.warp_sync`";
   let assemblyFormat = "attr-dict";
 }
 
@@ -235,5 +251,8 @@ def TileGPU_AssertOp : TileGPU_Op<"assert", [MemoryEffects<[MemWrite]>]> {
 
 include "tilemlir/Dialect/TileGPU/IR/TileGPUSharedOps.td"
 include "tilemlir/Dialect/TileGPU/IR/TileGPUMatrixOps.td"
+include "tilemlir/Dialect/TileGPU/IR/TileGPUTensorMapOps.td"
+include "tilemlir/Dialect/TileGPU/IR/TileGPUMbarrierOps.td"
+include "tilemlir/Dialect/TileGPU/IR/TileGPUWarpgroupOps.td"
 
 #endif

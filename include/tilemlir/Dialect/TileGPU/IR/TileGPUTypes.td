@@ -1,10 +1,30 @@
-//===- TileGPUTypes.td - operand constraints of `tile_gpu` ops -*- tablegen -*-===//
+//===- TileGPUTypes.td - types and operand constraints of `tile_gpu` -*- tablegen -*-===//
 #ifndef TILEMLIR_DIALECT_TILEGPU_IR_TILEGPUTYPES
 #define TILEMLIR_DIALECT_TILEGPU_IR_TILEGPUTYPES
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/CommonTypeConstraints.td"
 include "tilemlir/Dialect/TileGPU/IR/TileGPUDialect.td"
+
+def TileGPU_TensorMapType : TypeDef<TileGPU_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "a tensor descriptor of the tensor memory accelerator";
+  let description = [{
+    The handle of a descriptor inside of a kernel. The type carries the box that
+    one copy moves, *fastest dimension first*, and the element type.
+    ```mlir
+    !tile_gpu.tensor_map<64x128xf16>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$element);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() { return getBox().size(); }
+    /// Bytes that one copy moves, also when the box is partly outside.
+    int64_t getBoxBytes();
+  }];
+}
 
 /// A register: one scalar.
 def TileGPU_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat], "scalar">;
