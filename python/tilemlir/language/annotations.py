@@ -33,6 +33,10 @@ class TensorType:
 def normalize_shape(shape: object, what: str) -> tuple[Extent, ...]:
     """A shape given as an integer, symbol, list or tuple, as a tuple of extents.
 
+    Args:
+        shape: what the user gave.
+        what: the construct, for the text of an error.
+
     Raises:
         TypeError: for anything else, or for extents that are not integers.
         ValueError: for a negative extent.

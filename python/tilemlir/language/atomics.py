@@ -38,20 +38,26 @@ def atomic_or(dst: Any, value: Any, memory_order: str | None = None, return_prev
 
 
 def atomic_addx2(dst: Any, value: Any, return_prev: bool = False) -> Any:
-    """Adds two neighbouring elements beginning at ``value`` to those beginning at ``dst``, each atomically."""
+    """Adds two neighbouring elements beginning at ``value`` to those beginning at ``dst``, each atomically.
+
+    ``return_prev`` as for :func:`atomic_add`.
+    """
     return context.require("T.atomic_addx2").atomic_vector(dst, value, 2, return_prev, "T.atomic_addx2")
 
 
 def atomic_addx4(dst: Any, value: Any, return_prev: bool = False) -> Any:
-    """Adds four neighbouring elements beginning at ``value`` to those beginning at ``dst``, each atomically."""
+    """Adds four neighbouring elements beginning at ``value`` to those beginning at ``dst``, each atomically.
+
+    ``return_prev`` as for :func:`atomic_add`.
+    """
     return context.require("T.atomic_addx4").atomic_vector(dst, value, 4, return_prev, "T.atomic_addx4")
 
 
 def atomic_load(src: Any, memory_order: str = "acquire") -> Any:
-    """Reads an element atomically."""
+    """Reads the element ``src`` atomically; ``memory_order`` as for :func:`atomic_add`."""
     return context.require("T.atomic_load").atomic_load(src, memory_order)
 
 
 def atomic_store(dst: Any, value: Any, memory_order: str = "release") -> None:
-    """Writes an element atomically."""
+    """Writes ``value`` to the element ``dst`` atomically; ``memory_order`` as for :func:`atomic_add`."""
     context.require("T.atomic_store").atomic("exchange", dst, value, memory_order, False, "T.atomic_store")

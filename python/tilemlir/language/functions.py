@@ -47,6 +47,7 @@ def evaluate_annotations(
     one. In the second case the name of an element type, as in ``n: "int32"``, stays what it is.
 
     Args:
+        function: the function as Python defined it.
         scope: local names of the defining function.
         skip_unknown: leave out annotations with unknown names instead of raising NameError; they are for type checkers.
     """
@@ -127,6 +128,7 @@ def prim_func(function: Callable[..., Any] | None = None, **options: Any) -> Any
     Each parameter is annotated with ``T.Tensor(...)``, ``T.StridedTensor(...)`` or a scalar type. The body holds
     integer code that the host runs, and one or more ``with T.Kernel(...)`` blocks. Decorating costs nothing: the
     source is read when the function is compiled. Closures, globals and default values are compile-time values.
+    ``options`` are accepted and have no effect.
     """
     if function is None:
         return lambda f: PrimFunc(_checked(f, "@T.prim_func"), _scope_of_caller(f, 2))
@@ -142,7 +144,7 @@ def macro(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Arguments are passed by value: buffers as handles, scalars as their current value. A parameter annotated with
     ``T.Ref`` takes a variable or an element by reference. A macro may return values, but not from inside of run-time
-    control flow.
+    control flow. ``options`` are accepted and have no effect.
     """
     if function is None:
         return lambda f: Macro(_checked(f, "@T.macro"), _scope_of_caller(f, 2))

@@ -11,7 +11,8 @@ from . import context
 def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
     """Renumbers blocks so that consecutive ones work on a panel of ``panel_size`` rows (or columns) of the grid.
 
-    ``order`` is ``"row"`` or ``"column"``. Keeps the operands that concurrent blocks share in the L2 cache.
+    ``order`` is ``"row"`` or ``"column"``; ``enable=False`` leaves the numbers as they are. Keeps the operands that
+    concurrent blocks share in the L2 cache.
     """
     context.require("T.use_swizzle").use_swizzle(panel_size, order, enable)
 
@@ -81,10 +82,13 @@ def assume(condition: Any) -> None:
 
 
 def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) -> None:
-    """Stops the kernel with a message when the condition is false."""
+    """Stops the kernel when ``condition`` is false, with the place and ``msg``; ``no_stack_info`` has no effect."""
     context.require("T.device_assert").device_assert(condition, msg)
 
 
 def print(obj: Any, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
-    """Prints a scalar (by every thread), a whole buffer (once per block) or a text from the kernel."""
+    """Prints ``obj``, a scalar (by every thread), a whole buffer (once per block) or a text, from the kernel.
+
+    ``msg`` is printed before the value. ``warp_group_id`` and ``warp_id`` are accepted and have no effect.
+    """
     context.require("T.print").print(obj, msg)

@@ -108,7 +108,10 @@ get_warp_idx_sync = get_warp_idx
 
 
 def get_warp_group_idx(warp_size: int = 32, warps_per_group: int = 4) -> Any:
-    """Index of the warp group (four warps) of the executing thread in its block (int32)."""
+    """Index of the warp group of the executing thread in its block (int32).
+
+    A group has ``warps_per_group`` warps of ``warp_size`` threads.
+    """
     return context.require("T.get_warp_group_idx").linear_thread_index() // (warp_size * warps_per_group)
 
 

@@ -42,7 +42,7 @@ def _range(kind: str, name: str, start: Any, stop: Any, step: Any, **options: An
 def serial(start: Any, stop: Any = None, step: Any = None, **annotations: Any) -> Any:
     """A sequential loop, ``for i in T.serial(n)`` or ``T.serial(start, stop, step)``; the same as ``range``.
 
-    A step that is known only at run time must be positive.
+    A step that is known only at run time must be positive. ``annotations`` are accepted and have no effect.
     """
     return _range("serial", "T.serial", start, stop, step)
 
@@ -53,7 +53,13 @@ Serial = serial
 def unroll(
     start: Any, stop: Any = None, step: Any = None, *, explicit: bool = False, unroll_factor: int | None = None
 ) -> Any:
-    """A sequential loop whose iterations are laid out one after the other in the generated code."""
+    """A sequential loop whose iterations are laid out one after the other in the generated code.
+
+    Args:
+        start, stop, step: as for ``range``.
+        explicit: accepted; unrolling is always done by the compiler.
+        unroll_factor: iterations per turn of a loop that remains; None: all, which needs a constant trip count.
+    """
     return _range("unroll", "T.unroll", start, stop, step, factor=unroll_factor or 0)
 
 
@@ -61,7 +67,7 @@ Unroll = unroll
 
 
 def vectorized(start: Any, stop: Any = None, step: Any = None) -> Any:
-    """A loop whose iterations should become one vector access."""
+    """A loop whose iterations should become one vector access; ``start``, ``stop`` and ``step`` as for ``range``."""
     return _range("vectorized", "T.vectorized", start, stop, step)
 
 
@@ -75,6 +81,12 @@ def Parallel(
 
     The body holds scalar code on elements of tensors and buffers; tile operations are not allowed in it. Extents may
     be launch-time values; an extent never shrinks what other loops do.
+
+    Args:
+        extents: iterations per dimension; the last one varies fastest over neighbouring threads.
+        coalesced_width: elements per access that the loop should use.
+        loop_layout: not available yet.
+        prefer_async: accepted; whether loads run ahead is decided by ``T.Pipelined``.
     """
     return Loop("parallel", "T.Parallel", extents, {"coalesced_width": coalesced_width, "loop_layout": loop_layout})
 
@@ -115,6 +127,7 @@ def Persistent(domain: Sequence[Any], wave_size: Any, index: Any, group_size: in
 
     ``for bx, by in T.Persistent([tiles_m, tiles_n], T.num_sms(), block)``: every tile is visited once by one worker.
     Two-dimensional domains are walked in groups of ``group_size`` rows, so that concurrent workers share operands.
+    ``num_stages`` is accepted and has no effect: the loop inside of a tile is the one to pipeline.
     """
     return Loop(
         "persistent", "T.Persistent", tuple(domain), {"wave_size": wave_size, "index": index, "group_size": group_size}

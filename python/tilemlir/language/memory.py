@@ -22,13 +22,22 @@ def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
     """A tile in registers, spread over the threads of the block, undefined until written.
 
-    ``shape`` is the shape of the whole tile; which thread holds which element is decided by the compiler.
+    Args:
+        shape: static extents of the whole tile; which thread holds which element is decided by the compiler.
+        dtype: element type.
+        scope: accepted for compatibility.
     """
     return context.require("T.alloc_fragment").alloc("fragment", shape, dtype, "T.alloc_fragment")
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
-    """An array private to each thread, undefined until written."""
+    """An array private to each thread, undefined until written.
+
+    Args:
+        shape: static extents.
+        dtype: element type.
+        scope: accepted for compatibility.
+    """
     return context.require("T.alloc_local").alloc("local", shape, dtype, "T.alloc_local")
 
 
@@ -36,7 +45,8 @@ def alloc_var(dtype: Any, *arguments: Any, scope: str = "local.var", init: Any =
     """A scalar variable private to each thread; assign to it with ``=``.
 
     ``init`` (also the second positional argument) is its first value; without one it is undefined until written.
-    Values assigned to it are converted to ``dtype``.
+    Values assigned to it are converted to ``dtype``. Strings among ``arguments``, and ``scope``, name a storage scope
+    elsewhere; they are accepted.
     """
     for argument in arguments:
         if not isinstance(argument, str):
@@ -47,7 +57,8 @@ def alloc_var(dtype: Any, *arguments: Any, scope: str = "local.var", init: Any =
 def alloc_global(shape: Any, dtype: Any, zero: bool = False) -> Any:
     """Scratch memory on the device that lives for one call, shared by all blocks and kernels of the function.
 
-    ``shape`` may hold launch-time sizes. The contents are undefined unless ``zero`` asks for zeros.
+    ``shape`` may hold launch-time sizes; ``dtype`` is the element type. The contents are undefined unless ``zero``
+    asks for zeros.
     """
     return context.require("T.alloc_global").alloc_global(shape, dtype, zero)
 
@@ -55,7 +66,8 @@ def alloc_global(shape: Any, dtype: Any, zero: bool = False) -> Any:
 def empty(*shape: Any, dtype: Any = "float32") -> Any:
     """An output tensor that the call allocates; the traced function must return it.
 
-    ``T.empty((M, N), "float16")``, ``T.empty(M, N, dtype="float16")`` and ``T.empty([M, N], dtype=...)`` are the same.
+    ``shape`` may hold launch-time sizes. ``T.empty((M, N), "float16")``, ``T.empty(M, N, dtype="float16")`` and
+    ``T.empty([M, N], dtype="float16")`` are the same.
     """
     builder = context.require("T.empty")
     if len(shape) == 2 and isinstance(shape[0], (list, tuple)):
@@ -115,12 +127,15 @@ def clear(buffer: Any) -> None:
 
 
 def reshape(src: Any, shape: Any) -> Any:
-    """The same elements of a buffer or contiguous tensor, in row-major order, under another shape. No data moves."""
+    """The elements of ``src``, a buffer or contiguous tensor, in row-major order under another ``shape``.
+
+    No data moves.
+    """
     return context.require("T.reshape").view(src, shape, None, "T.reshape")
 
 
 def view(src: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """The same bytes of a buffer under another shape or element type, or a tensor under another shape."""
+    """The bytes of ``src`` under another ``shape`` or, for a buffer, element type ``dtype``; None keeps either."""
     return context.require("T.view").view(src, shape, dtype, "T.view")
 
 

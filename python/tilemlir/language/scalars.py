@@ -94,12 +94,12 @@ def align_up(value: Any, alignment: Any) -> Any:
 
 
 def max(a: Any, b: Any, *more: Any) -> Any:
-    """The largest value. A NaN operand gives the other operand."""
+    """The largest of ``a``, ``b`` and ``more``. A NaN operand gives the other operand."""
     return _fold_extremum("max", a, b, more)
 
 
 def min(a: Any, b: Any, *more: Any) -> Any:
-    """The least value. A NaN operand gives the other operand."""
+    """The least of ``a``, ``b`` and ``more``. A NaN operand gives the other operand."""
     return _fold_extremum("min", a, b, more)
 
 
@@ -362,7 +362,7 @@ def Cast(dtype: Any, value: Any) -> Any:
 
 
 def reinterpret(value: Any, dtype: Any) -> Any:
-    """The bits of ``value`` read as another type of the same width. The arguments may come in either order."""
+    """The bits of ``value`` read as ``dtype``, a type of the same width. The arguments may come in either order."""
     if not hasattr(value, "dtype") and not isinstance(value, _Number):
         value, dtype = dtype, value
     kind: DType = _dtype(dtype)

@@ -123,7 +123,7 @@ class SymbolicExpr:
 
 
 def evaluate(kind: str, left: int, right: int) -> int:
-    """The value of one node on Python integers."""
+    """The value of a node of ``kind``, such as ``"add"``, on the Python integers ``left`` and ``right``."""
     if kind == "add":
         return left + right
     if kind == "sub":
@@ -149,7 +149,10 @@ def as_expression(value: object) -> SymbolicExpr | None:
 
 
 def binary(kind: str, left: object, right: object) -> Any:
-    """A node over two operands, folded when both are constants; NotImplemented when one is neither."""
+    """A node of ``kind``, such as ``"add"``, over ``left`` and ``right``.
+
+    Folded when both are constants; NotImplemented when one is neither an integer nor a size.
+    """
     a, b = as_expression(left), as_expression(right)
     if a is None or b is None:
         return NotImplemented
@@ -187,7 +190,7 @@ def dynamic(names: str | list[str] | tuple[str, ...], dtype: object = "int32") -
     """Declares sizes that are read from the tensors at each launch; one kernel serves all of their values.
 
     ``T.dynamic("M")`` gives one symbol, ``T.dynamic("M, N")`` or a list of names a tuple. The same name always means
-    the same size, which every launch checks.
+    the same size, which every launch checks. ``dtype`` is the type of a size in the kernel.
     """
     return _declare(names, dtype, False, "T.dynamic")
 
@@ -200,7 +203,8 @@ def symbolic(names: str | list[str] | tuple[str, ...], dtype: object = "int32") 
 def const(names: str | list[str] | tuple[str, ...], dtype: object = "int32") -> Any:
     """Declares sizes, in the kernel of ``@tile.jit``, that are read from the tensors of a call and compiled in.
 
-    Must be called in the traced function itself, before the tensors that use the sizes are declared.
+    ``names`` as for :func:`dynamic`. Must be called in the traced function itself, before the tensors that use the
+    sizes are declared. ``dtype`` is the type of a size in the kernel.
 
     Raises:
         OutsideKernelError: outside of a traced function.

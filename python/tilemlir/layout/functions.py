@@ -115,6 +115,10 @@ def _candidates(shape: Sequence[int], element_bits: int) -> Iterator[SharedLayou
 def fit(layout: Layout, element_bits: int) -> SharedLayout:
     """The shared layout that places every element where the function does.
 
+    Args:
+        layout: the function from indices to positions.
+        element_bits: width of an element in bits.
+
     Raises:
         ValueError: naming the first element that the closest layout places elsewhere.
     """

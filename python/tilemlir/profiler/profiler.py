@@ -137,6 +137,8 @@ class Profiler:
     ) -> None:
         """Hands the kernel's and the reference's results (lists) to `manual_check_prog`, which raises on a difference.
 
+        `reference_program` and `input_tensors` as for :meth:`assert_allclose`.
+
         Raises:
             TileTypeError: without `manual_check_prog`.
         """
@@ -152,6 +154,8 @@ class Profiler:
 
     def assert_consistent(self, repeat: int = 10, input_tensors: Sequence[Any] | None = None) -> None:
         """Requires `repeat` calls on the same inputs to give bit-identical results.
+
+        `input_tensors` as for :meth:`assert_allclose`.
 
         Raises:
             AssertionError: when two calls differ.

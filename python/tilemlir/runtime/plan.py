@@ -60,7 +60,7 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 def evaluate(expression: Expression, environment: Environment) -> int:
-    """The value of a plan's expression.
+    """The value of a plan's expression under an `environment` from leaves to values.
 
     Raises:
         KeyError: naming the first leaf without a value, such as ``("symbol", 0)``.
@@ -103,6 +103,6 @@ def symbols_in(expression: Expression) -> set[int]:
 
 
 def shape_of(argument: Mapping[str, Any], environment: Environment) -> tuple[int, ...]:
-    """The shape of a tensor argument of a plan."""
+    """The shape of a tensor argument of a plan under an `environment` from leaves to values."""
     shape: Sequence[Expression] = argument["shape"]
     return tuple(evaluate(size, environment) for size in shape)

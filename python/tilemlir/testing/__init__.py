@@ -104,15 +104,15 @@ def requires_cuda(function: F) -> F:
 
 
 def requires_cuda_compute_version_ge(major: int, minor: int = 0) -> Callable[[F], F]:
-    """Skips a test unless the device has at least this compute capability."""
+    """Skips a test unless the device has at least compute capability ``major.minor``."""
     return _skip_unless(lambda: _capability() >= 10 * major + minor, f"needs compute capability >= {major}.{minor}")
 
 
 def requires_cuda_compute_version_le(major: int, minor: int = 0) -> Callable[[F], F]:
-    """Skips a test unless there is a device with at most this compute capability."""
+    """Skips a test unless there is a device with at most compute capability ``major.minor``."""
     return _skip_unless(lambda: 0 < _capability() <= 10 * major + minor, f"needs compute capability <= {major}.{minor}")
 
 
 def requires_cuda_compute_version(major: int, minor: int = 0) -> Callable[[F], F]:
-    """Skips a test unless the device has exactly this compute capability."""
+    """Skips a test unless the device has exactly compute capability ``major.minor``."""
     return _skip_unless(lambda: _capability() == 10 * major + minor, f"needs compute capability {major}.{minor}")
