@@ -7,7 +7,6 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 
 namespace tilemlir {
-#define GEN_PASS_DEF_TILESETTARGET
 #define GEN_PASS_DEF_TILEEMITPTX
 #include "tilemlir/Target/Passes.h.inc"
 } // namespace tilemlir
@@ -15,25 +14,6 @@ namespace tilemlir {
 using namespace mlir;
 
 namespace {
-
-struct SetTarget : tilemlir::impl::TileSetTargetBase<SetTarget> {
-  using Base::Base;
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (target.empty()) {
-      if (!tile::getTarget(module))
-        module->setAttr("tile.target",
-                        tile::TargetAttr::get(&getContext(), "sm_80", ptx));
-      return;
-    }
-    auto attr = tile::TargetAttr::getChecked([&] { return module.emitError(); },
-                                             &getContext(), StringRef(target),
-                                             int64_t(ptx));
-    if (!attr)
-      return signalPassFailure();
-    module->setAttr("tile.target", attr);
-  }
-};
 
 struct EmitPTX : tilemlir::impl::TileEmitPTXBase<EmitPTX> {
   void runOnOperation() override {

@@ -16,14 +16,63 @@ SOURCES = [
 ]
 
 
+def project_files():
+    """Every file of the project that holds text: what git tracks, or all outside of build folders."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        names = listed.stdout.split("\0")[:-1]
+    else:
+        skipped = re.compile(r"(^|/)(\.git|build[^/]*|dist|\.venv[^/]*|\.[a-z]+_cache|__pycache__)/")
+        found = (path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.rglob("*"))
+        names = [name for name in found if not skipped.search(name)]
+    for name in names:
+        path = REPOSITORY / name
+        if path.is_file():
+            try:
+                yield name, path.read_text()
+            except UnicodeDecodeError:
+                continue
+
+
+TEXTS = dict(project_files())
+
+
 def test_sources_are_found():
     assert len(SOURCES) > 50
+    assert {"README.md", "Makefile", "lib/Target/EmitPTX.cpp", ".ci/run"} <= set(TEXTS)
 
 
 def test_no_file_is_too_long():
-    generated = {path for path in SOURCES if path.suffix == ".mlir"}
-    lengths = {path: len(path.read_text().splitlines()) for path in SOURCES if path not in generated}
-    assert {str(path): lines for path, lines in lengths.items() if lines > 800} == {}
+    """At most 800 lines; the reference is generated."""
+    lengths = {name: len(text.splitlines()) for name, text in TEXTS.items() if not name.startswith("docs/reference/")}
+    assert {name: lines for name, lines in lengths.items() if lines > 800} == {}
+
+
+def test_the_project_speaks_of_itself_only():
+    """No paths of a machine it was written on, no addresses of package indexes, no references beyond the tree."""
+    forbidden = re.compile(
+        r"(?<![\w.}])/(?:work|root|home|tmp/ci|opt/(?:pypi|wheels))\b"
+        r"|\.\./shared\b"
+        r"|pypi\.org|pythonhosted\.org|--(?:extra-)?index-url|artifactory"
+        r"|\b(?:this|next|last|earlier) (?:working )?session\b|\bworkplace\b|\b[Ii]ssue [0-9AB]\b"
+    )
+    own = Path(__file__).relative_to(REPOSITORY).as_posix()
+    found = {
+        f"{name}:{number}": line.strip()
+        for name, text in TEXTS.items()
+        if name != own
+        for number, line in enumerate(text.splitlines(), 1)
+        if forbidden.search(line)
+    }
+    assert found == {}
+    for line in ("see /work/tree", "from ../shared/x", "in this session", "https://pypi.org/simple", "issue 2"):
+        assert forbidden.search(line), line
+    for line in ("docs/work/x", "a tmp/ci", "scope='session'", "${HOME}/home"):
+        assert not forbidden.search(line), line
+
+
+def test_no_file_is_called_utils():
+    assert [name for name in TEXTS if re.search(r"(^|/)(utils?|helpers?|misc|common)(\.\w+)?$", name, re.I)] == []
 
 
 @pytest.mark.parametrize("suffix", [".cpp", ".h", ".py", ".td"])
@@ -37,19 +86,52 @@ def test_files_say_what_they_hold(suffix):
     assert silent == []
 
 
-def test_passes_have_lit_files():
-    """A pass source file X.cpp that defines a pass has x.mlir and x-invalid.mlir."""
-    missing = []
-    for source in sorted((REPOSITORY / "lib").rglob("*.cpp")):
-        if "#define GEN_PASS_DEF_" not in source.read_text():
-            continue
-        stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", source.stem).lower()
-        folder = REPOSITORY / "test" / source.parent.relative_to(REPOSITORY / "lib")
-        candidates = [folder, folder.parent] if folder.name == "Transforms" else [folder]
-        for name in (f"{stem}.mlir", f"{stem}-invalid.mlir"):
-            if not any((candidate / name).is_file() for candidate in candidates):
-                missing.append(str((folder / name).relative_to(REPOSITORY)))
-    assert missing == []
+def declared_passes():
+    """Argument, description and file of every pass that a .td file declares, by the name of its definition."""
+    found = {}
+    for path in sorted((REPOSITORY / "include").rglob("*.td")):
+        for match in re.finditer(r'^def (\w+)\s*:\s*\w*Pass\w*<\s*"([\w-]+)".*?^}', path.read_text(), re.M | re.S):
+            found[match[1]] = (match[2], match[0], path)
+    return found
+
+
+PASSES = declared_passes()
+
+
+def source_of_pass(definition):
+    wanted = re.compile(rf"#define GEN_PASS_DEF_{definition.upper()}\n")
+    (source,) = [path for path in (REPOSITORY / "lib").rglob("*.cpp") if wanted.search(path.read_text())]
+    return source
+
+
+def test_passes_are_found():
+    assert len(PASSES) > 20
+    assert PASSES["TileAssignLayouts"][0] == "tile-assign-layouts"
+
+
+@pytest.mark.parametrize("definition", PASSES)
+def test_pass_has_a_file_and_lit_tests(definition):
+    """A pass has a source file of its own, X.cpp, and x.mlir and x-invalid.mlir that run it."""
+    argument = PASSES[definition][0]
+    source = source_of_pass(definition)
+    assert source.read_text().count("#define GEN_PASS_DEF_") == 1
+    stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", source.stem).lower()
+    assert argument.endswith(stem), "the argument of the pass does not end in the name of its file"
+    folder = REPOSITORY / "test" / source.parent.relative_to(REPOSITORY / "lib")
+    valid, invalid = ((folder / f"{stem}{suffix}.mlir").read_text() for suffix in ("", "-invalid"))
+    for text in (valid, invalid):
+        runs = "\n".join(line for line in text.splitlines() if "RUN:" in line)
+        assert re.search(rf"[-(,]{argument}\b", runs), f"no RUN line runs {argument}"
+    assert re.search(r"^\s*// CHECK", valid, re.M) or "--check-prefix" in valid
+    # A few passes accept everything; then the file shows what they leave alone.
+    assert "-verify-diagnostics" in invalid or "The pass rejects nothing" in invalid
+
+
+@pytest.mark.parametrize("definition", PASSES)
+def test_pass_is_described_with_an_example(definition):
+    text = PASSES[definition][1]
+    assert "let summary" in text and "let description" in text
+    assert "```mlir" in text
 
 
 def test_build_requirements_are_printed():

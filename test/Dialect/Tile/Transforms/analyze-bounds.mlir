@@ -196,3 +196,21 @@ func.func @symbols(
   }
   return
 }
+
+// -----
+
+// The user's promise stands in for the proof.
+module attributes {tile.options = #tile.options<{disable_bounds_checks = true}>} {
+  // CHECK-LABEL: func.func @promised
+  func.func @promised(%A: memref<?xf32>, %i: i32) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "k" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "a" : !tile.buffer<32xf32, shared>
+      // CHECK: tile.copy {{.*}} {bounds = #tile<bounds full>}
+      tile.copy %A[%i] [32] to %a[%c0] [32] : memref<?xf32> to !tile.buffer<32xf32, shared>
+    }
+    return
+  }
+}

@@ -112,6 +112,16 @@ def TileVerifyUniformity : Pass<"tile-verify-uniformity"> {
     `local` buffers that were stored divergent values, and results of atomics
     may differ; loads from tensors and shared memory at uniform indices do not.
     The IR is not changed.
+
+    ```mlir
+    %t = tile.thread_id 0 : i32
+    // note: the condition may differ between threads
+    %first = arith.cmpi eq, %t, %c0 : i32
+    scf.if %first {
+      // error: copy acts once per block and has to be reached by all of its threads
+      tile.copy %A[%c0] [64] to %a[%c0] [64] : memref<64xf32> to !tile.buffer<64xf32, shared>
+    }
+    ```
   }];
 }
 

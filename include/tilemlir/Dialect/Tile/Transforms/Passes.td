@@ -160,6 +160,23 @@ def TileCollectReport : Pass<"tile-collect-report", "::mlir::ModuleOp"> {
     The position is `location` (`file:line`), `file`, `line` and `column`;
     absent when the IR has none.
     Identical entries of copies of one operation are listed once.
+
+    ```mlir
+    // before
+    module {
+      func.func @f(%A: memref<64xf32>) {
+        tile.kernel "k" grid(%c1) threads(32) {
+          tile.copy %A[%c0] [64] to %a[%c0] [64] {choice = #tile.choice<simt, "the target has no cp.async">} : ... loc("user.py":13:7)
+        }
+        return
+      }
+    }
+    // after
+    module attributes {tile.report = [
+      {op = "kernel", kernel = "k", threads = 32 : i64, shared_bytes = 256 : i64, buffers = [...], fragments = [], ...},
+      {op = "copy", kernel = "k", path = "simt", reason = "the target has no cp.async", operands = ["A", "a"],
+       location = "user.py:13", file = "user.py", line = 13 : i64, column = 7 : i64} ]} { ... }
+    ```
   }];
 }
 
