@@ -201,7 +201,7 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
         disk = cache.default_cache()
         files = disk.get(key) if disk is not None else None
         if files is None:
-            lowered = lowering.lower_traced(traced.module, options.target)
+            lowered = lowering.lower_traced(traced.module, options.target, options.time_passes)
             lowered.milliseconds["trace"] = (traced_at - begin) * 1e3
             files = _artifacts(lowered, options, arch)
             if disk is not None:

@@ -134,8 +134,13 @@ def module_text(module: Any) -> str:
     return str(module.operation.get_asm(enable_debug_info=True))
 
 
-def run_passes(module: Any, pipeline: str) -> None:
+def run_passes(module: Any, pipeline: str, timing: bool = False) -> None:
     """Runs a textual pipeline on a module in place.
+
+    Args:
+        module: of the bindings.
+        pipeline: in the syntax of ``tile-opt --pass-pipeline``.
+        timing: print the time of every pass on stderr.
 
     Raises:
         FrontendError: the program cannot be compiled, at a place in the user's source.
@@ -147,6 +152,8 @@ def run_passes(module: Any, pipeline: str) -> None:
     # A failed pass may leave the module half rewritten: what a replay needs is the module before.
     before = module.operation.clone()
     manager = passmanager.PassManager.parse(pipeline, context)
+    if timing:
+        manager.enable_timing()
     with diagnostics.collect(context) as found:
         try:
             manager.run(module.operation)
@@ -188,10 +195,10 @@ def lower_to_stage(tile: str, target: Target, stage: str) -> str:
         return str(module)
 
 
-def lower_traced(module: Any, target: Target) -> Lowered:
+def lower_traced(module: Any, target: Target, timing: bool = False) -> Lowered:
     """Runs the whole pipeline of a target on a traced module that carries target and options.
 
-    The module is consumed: it holds the last stage afterwards.
+    The module is consumed: it holds the last stage afterwards. ``timing`` prints the time of every pass on stderr.
     """
     import time
 
@@ -199,7 +206,7 @@ def lower_traced(module: Any, target: Target) -> Lowered:
 
     text = module_text(module)
     begin = time.perf_counter()
-    run_passes(module, pipeline_text(target))
+    run_passes(module, pipeline_text(target), timing)
     passes_done = time.perf_counter()
     lowered = Lowered(
         tile=text,

@@ -92,8 +92,6 @@ class CompileOptions:
 
     Attributes:
         target: what to compile for.
-        threads: replaces the kernel's `threads=`; None keeps it.
-        num_stages: replaces the depth of every pipelined loop; None keeps it.
         fast_math: approximate math functions, flush of subnormals, reassociation.
         disable_warp_specialize: no automatic producer warps.
         disable_tma: copies never use the tensor memory accelerator.
@@ -102,21 +100,17 @@ class CompileOptions:
         disable_bounds_checks: the user promises that no access leaves its tensor.
         disable_thread_sync: no automatic barriers; the user's own only.
         disable_shared_memory_reuse: every shared buffer gets its own bytes.
-        disable_race_check: no check of parallel loops for conflicting stores.
-        disable_init_check: no warning for reads before the first write.
         noalias: tensors do not overlap; checked at launch.
         aligned: tensors start on 16-byte boundaries; checked at launch.
         max_registers: limit per thread for the assembler; None: its own choice.
         register_level: ptxas's `--register-usage-level`, 0 to 10; None: its default.
         ptxas_flags: more flags for the assembler.
         dump_dir: directory for the stages of this kernel; None: none.
-        time_passes: report the time of every pass.
+        time_passes: report the time of every pass on stderr, when passes run (kernels from the cache need none).
         verbose: report fallbacks and resources.
     """
 
     target: Target = dataclasses.field(default_factory=lambda: Target("cpu"))
-    threads: int | None = None
-    num_stages: int | None = None
     fast_math: bool = False
     disable_warp_specialize: bool = False
     disable_tma: bool = False
@@ -125,8 +119,6 @@ class CompileOptions:
     disable_bounds_checks: bool = False
     disable_thread_sync: bool = False
     disable_shared_memory_reuse: bool = False
-    disable_race_check: bool = False
-    disable_init_check: bool = False
     noalias: bool = True
     aligned: bool = True
     max_registers: int | None = None
@@ -137,10 +129,6 @@ class CompileOptions:
     verbose: bool = False
 
     def __post_init__(self) -> None:
-        if self.threads is not None and not 1 <= self.threads <= 1024:
-            raise errors.make("bad-option", {"option": "threads", "found": self.threads, "expected": "1 to 1024"})
-        if self.num_stages is not None and self.num_stages < 0:
-            raise errors.make("bad-option", {"option": "num_stages", "found": self.num_stages, "expected": "0 or more"})
         if self.max_registers is not None and not 16 <= self.max_registers <= 255:
             raise errors.make(
                 "bad-option", {"option": "max_registers", "found": self.max_registers, "expected": "16 to 255"}
@@ -222,8 +210,6 @@ _HONOURED: dict[PassConfigKey, Callable[[CompileOptions, Any], CompileOptions]] 
     _K.TL_DISABLE_SAFE_MEMORY_ACCESS: _truth("disable_bounds_checks"),
     _K.TL_DISABLE_THREAD_STORAGE_SYNC: _truth("disable_thread_sync"),
     _K.TL_DISABLE_SHARED_MEMORY_REUSE: _truth("disable_shared_memory_reuse"),
-    _K.TL_DISABLE_DATA_RACE_CHECK: _truth("disable_race_check"),
-    _K.TL_DISABLE_BUFFER_INIT_CHECK: _truth("disable_init_check"),
     _K.TL_PTXAS_REGISTER_USAGE_LEVEL: _register_level,
     _K.TL_DEVICE_COMPILE_FLAGS: _device_flags,
     _K.TL_ENABLE_PTXAS_VERBOSE_OUTPUT: _truth("verbose"),
@@ -238,6 +224,7 @@ _HONOURED: dict[PassConfigKey, Callable[[CompileOptions, Any], CompileOptions]] 
 _ALWAYS_SO = {
     _K.TL_EMIT_LINE_DIRECTIVES: "line information is always on",
     _K.TL_DISABLE_OUT_OF_BOUND_WARNING: "there is no such warning",
+    _K.TL_DISABLE_BUFFER_INIT_CHECK: "there is no such check",
 }
 
 _warned: set[str] = set()

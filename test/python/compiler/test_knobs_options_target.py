@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tilemlir
+import tilemlir.language as T
 from tilemlir import errors
 from tilemlir.compiler import options as options_module
 from tilemlir.compiler.knobs import Knobs, knobs
@@ -133,8 +135,6 @@ class TestOptions:
             PassConfigKey.TL_DISABLE_SAFE_MEMORY_ACCESS: (True, {"disable_bounds_checks": True}),
             PassConfigKey.TL_DISABLE_THREAD_STORAGE_SYNC: (True, {"disable_thread_sync": True}),
             PassConfigKey.TL_DISABLE_SHARED_MEMORY_REUSE: (True, {"disable_shared_memory_reuse": True}),
-            PassConfigKey.TL_DISABLE_DATA_RACE_CHECK: (True, {"disable_race_check": True}),
-            PassConfigKey.TL_DISABLE_BUFFER_INIT_CHECK: (True, {"disable_init_check": True}),
             PassConfigKey.TL_PTXAS_REGISTER_USAGE_LEVEL: (10, {"register_level": 10}),
             PassConfigKey.TL_DEVICE_COMPILE_FLAGS: ("-O2", {"ptxas_flags": ("-O2",)}),
             PassConfigKey.TL_ENABLE_PTXAS_VERBOSE_OUTPUT: (True, {"verbose": True}),
@@ -177,8 +177,28 @@ class TestOptions:
             "unknown pass_configs key 'tl.enable_fast_maht'; did you mean 'tl.enable_fast_math'?"
         )
 
+    def test_every_field_is_read_by_the_compiler(self) -> None:
+        """An option that nothing reads would be accepted and ignored."""
+        package = Path(options_module.__file__).parent
+        text = "\n".join(path.read_text() for path in package.glob("*.py") if path.name != "options.py")
+        names = [field.name for field in dataclasses.fields(CompileOptions)]
+        assert [name for name in names if f"options.{name}" not in text] == []
+
+    def test_time_passes(self, capfd: pytest.CaptureFixture[str]) -> None:
+        @T.prim_func
+        def negate(x: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def,valid-type]
+            with T.Kernel(1, threads=64) as _:
+                for i in T.Parallel(64):
+                    x[i] = -x[i]
+
+        with knobs.scope(disable_cache=True):
+            tilemlir.compile(negate, target="cpu")
+            assert capfd.readouterr().err == ""
+            tilemlir.compile(negate, target="cpu", pass_configs={"tl.pass_profile": True})
+        assert "CanonicalizeKernel" in capfd.readouterr().err
+
     def test_own_field_names_work_too(self) -> None:
-        assert CompileOptions.from_user("cpu", {"num_stages": 4}).num_stages == 4
+        assert CompileOptions.from_user("cpu", {"max_registers": 64}).max_registers == 64
         assert CompileOptions.from_user("cpu", {"tl.enable_fast_math": True}, fast_math=False).fast_math is False
 
     def test_compile_flags(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,8 +215,6 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("field", "value", "text"),
         [
-            ("threads", 0, "option threads is 0, expected 1 to 1024"),
-            ("num_stages", -1, "option num_stages is -1, expected 0 or more"),
             ("max_registers", 300, "option max_registers is 300, expected 16 to 255"),
             ("register_level", 11, "option register_level is 11, expected 0 to 10"),
         ],
