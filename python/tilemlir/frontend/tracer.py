@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._mlir import ir
+from ..compiler.knobs import knobs
 from ..language import context as active
 from ..language.annotations import TensorType
 from ..language.dtypes import DType
@@ -206,7 +207,8 @@ def trace(
         _trace(tracer, function, plain, arguments, dict(keywords or {}), name or plain.__name__)
     except FrontendError as error:
         # The user's place is in the message; the frames of the evaluator would only bury it.
-        raise tracer.located(error).with_traceback(None) from error.__cause__
+        frames = error.__traceback__ if knobs.full_traceback else None
+        raise tracer.located(error).with_traceback(frames) from error.__cause__
     finally:
         active.activate(previous)
     _set_module_attributes(tracer, target, options)

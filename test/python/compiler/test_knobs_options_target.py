@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 import warnings
 from pathlib import Path
@@ -16,6 +17,7 @@ from tilemlir.compiler import options as options_module
 from tilemlir.compiler.knobs import Knobs, knobs
 from tilemlir.compiler.options import CompileOptions, PassConfigKey
 from tilemlir.compiler.target import Target, parse
+from tilemlir.frontend import FrontendError
 
 
 def _text(error: Any, code: str) -> str:
@@ -121,6 +123,30 @@ class TestTarget:
         assert parse("sm_90a").assemble_for((9, 0)) == "sm_90a"
         assert parse({"arch": "sm_80", "code": ["sm_86"]}).assemble_for((9, 0)) == "sm_86"
         assert not parse("cpu").runs_on((9, 0))
+
+
+def test_every_knob_is_read() -> None:
+    """A setting that nothing reads would be accepted and ignored."""
+    package = Path(options_module.__file__).resolve().parents[1]
+    text = "\n".join(path.read_text() for path in package.rglob("*.py") if path.name != "knobs.py")
+    assert [knob.name for knob in Knobs.all() if not re.search(rf"\bknobs\.{knob.name}\b", text)] == []
+
+
+def test_full_traceback() -> None:
+    @T.prim_func
+    def wrong(x: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1, threads=64) as _:
+            x[0, 0] = 1.0
+
+    def frames() -> list[str]:
+        with pytest.raises(FrontendError) as caught:
+            tilemlir.lower(wrong, target="cpu")
+        return [Path(str(entry.path)).name for entry in caught.traceback]
+
+    assert frames()[-1] == "tracer.py"
+    with knobs.scope(full_traceback=True):
+        found = frames()
+    assert "statements.py" in found[found.index("tracer.py") :]
 
 
 class TestOptions:
