@@ -36,6 +36,7 @@ PROGRAMS = {
 OPTIONS = {
     "fast-math": ("attention", {"fast_math": True}),
     "aliasing": ("gemm-uneven", {"noalias": False, "aligned": False}),
+    "promised-bounds": ("gemm-uneven", {"disable_bounds_checks": True}),
     "synchronous": ("gemm", {"disable_async_copy": True}),
     "unsynchronised": ("gemm-serial", {"disable_thread_sync": True}),
 }
