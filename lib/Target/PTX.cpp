@@ -101,9 +101,9 @@ static void attachDebugScopes(gpu::GPUModuleOp gpuModule) {
   }
 }
 
-/// Assembly that all threads of a warp execute together, which is what PTX means
-/// by ".aligned", must stay under the control flow it is in; and a loop around
-/// it that has no metadata yet (of scf.while) stays one loop.
+/// Assembly that all threads of a warp execute together, which is what PTX
+/// means by ".aligned", must stay under the control flow it is in; and a loop
+/// around it that has no metadata yet (of scf.while) stays one loop.
 static void keepConvergence(llvm::Function &function) {
   auto isAligned = [](const llvm::Instruction &instruction) {
     auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);

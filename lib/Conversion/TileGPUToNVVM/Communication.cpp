@@ -315,7 +315,7 @@ struct AssertPattern : LoweringPattern<tile_gpu::AssertOp> {
 
 void tilemlir::to_nvvm::populateCommunicationPatterns(
     const Lowering &lowering, RewritePatternSet &patterns) {
-  patterns.add<ThreadIdPattern, BlockIdPattern, BarrierPattern,
-               WarpSyncPattern, CommitPattern, WaitPattern, ShufflePattern,
-               PrintPattern, AssertPattern>(lowering);
+  patterns.add<ThreadIdPattern, BlockIdPattern, BarrierPattern, WarpSyncPattern,
+               CommitPattern, WaitPattern, ShufflePattern, PrintPattern,
+               AssertPattern>(lowering);
 }

@@ -118,7 +118,8 @@ ParseResult mlir::tile::parseExpression(AsmParser &parser, ExprAttr &result) {
     break;
   default: {
     ExprAttr lhs, rhs;
-    if (parseExpression(parser, lhs) || parser.parseComma() || parseExpression(parser, rhs))
+    if (parseExpression(parser, lhs) || parser.parseComma() ||
+        parseExpression(parser, rhs))
       return failure();
     result = ExprAttr::getBinary(*kind, lhs, rhs);
   }
@@ -155,7 +156,8 @@ void mlir::tile::printExpression(AsmPrinter &printer, ExprAttr expr) {
 
 Attribute ExprAttr::parse(AsmParser &parser, Type) {
   ExprAttr result;
-  if (parser.parseLess() || parseExpression(parser, result) || parser.parseGreater())
+  if (parser.parseLess() || parseExpression(parser, result) ||
+      parser.parseGreater())
     return {};
   return result;
 }

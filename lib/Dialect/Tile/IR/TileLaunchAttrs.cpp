@@ -43,13 +43,11 @@ LogicalResult LaunchAttr::verify(EmitError emitError, StringRef, ArrayAttr grid,
                                                         parameters)));
 }
 
-LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t,
-                                    DenseI64ArrayAttr dimOrder,
-                                    DenseI64ArrayAttr box,
-                                    DenseI64ArrayAttr elementStrides, int64_t,
-                                    TensorMapFill, ArrayAttr shape,
-                                    ArrayAttr strides, ExprAttr, Type,
-                                    int64_t) {
+LogicalResult
+TensorMapAttr::verify(EmitError emitError, int64_t, DenseI64ArrayAttr dimOrder,
+                      DenseI64ArrayAttr box, DenseI64ArrayAttr elementStrides,
+                      int64_t, TensorMapFill, ArrayAttr shape,
+                      ArrayAttr strides, ExprAttr, Type, int64_t) {
   if (!shape != !strides || (shape && shape.size() != strides.size()))
     return emitError() << "shape and strides of a view belong together";
   if (shape && (failed(verifyList<ExprAttr>(emitError, "shape", shape)) ||

@@ -30,7 +30,8 @@ struct AnalyzeBounds : tile::impl::TileAnalyzeBoundsBase<AnalyzeBounds> {
   void runOnOperation() override {
     getOperation()->walk([&](KernelOp kernel) {
       IntegerAnalysis integers(kernel);
-      promised = OptionsAttr::of(kernel).getFlag("disable_bounds_checks", false);
+      promised =
+          OptionsAttr::of(kernel).getFlag("disable_bounds_checks", false);
       kernel.walk([&](Operation *op) { mark(op, integers); });
     });
   }

@@ -64,8 +64,8 @@ FailureOr<ExprAttr> HostExpressions::getStride(Value tensor, int64_t axis) {
     if (failed(extent))
       return failure();
     bool first = product.isConstant() && product.getValue() == 1;
-    product = first ? *extent
-                    : ExprAttr::getBinary(ExprKind::Mul, product, *extent);
+    product =
+        first ? *extent : ExprAttr::getBinary(ExprKind::Mul, product, *extent);
   }
   return product;
 }
@@ -388,12 +388,11 @@ LogicalResult PlanBuilder::addLaunches() {
     int64_t sharedBytes = 0;
     if (auto bytes = kernel->getAttrOfType<IntegerAttr>("tile.shared_bytes"))
       sharedBytes = bytes.getInt();
-    launches.push_back(
-        LaunchAttr::get(context, getEntryName(kernel), toArray(context, grid),
-                        DenseI64ArrayAttr::get(context, cluster),
-                        kernel.getThreads(), sharedBytes, /*cooperative=*/false,
-                        ArrayAttr::get(context, parameters),
-                        /*programmatic_serialization=*/false));
+    launches.push_back(LaunchAttr::get(
+        context, getEntryName(kernel), toArray(context, grid),
+        DenseI64ArrayAttr::get(context, cluster), kernel.getThreads(),
+        sharedBytes, /*cooperative=*/false, ArrayAttr::get(context, parameters),
+        /*programmatic_serialization=*/false));
   }
   if (launches.empty())
     return function.emitError("holds no tile.kernel to launch");

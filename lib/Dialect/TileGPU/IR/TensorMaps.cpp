@@ -1,4 +1,5 @@
-//===- TensorMaps.cpp - descriptors and bulk copies of `tile_gpu` -*- C++ -*-===//
+//===- TensorMaps.cpp - descriptors and bulk copies of `tile_gpu` -*- C++
+//-*-===//
 //
 // The tensor_map type and record, verification of what uses them, and the
 // registration of types and attributes.
@@ -45,8 +46,8 @@ static constexpr int64_t kMaxMapRank = 5, kMaxBoxExtent = 256,
 static bool isMapElement(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
-  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type,
-             FloatTF32Type, Float8E4M3FNType, Float8E5M2Type>(type);
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, FloatTF32Type,
+             Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
 /// Bytes of an element in memory.
@@ -65,8 +66,9 @@ static LogicalResult verifyBox(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                    ArrayRef<int64_t> box, Type element) {
+LogicalResult
+TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<int64_t> box, Type element) {
   if (!isMapElement(element))
     return emitError() << "tensor maps have no elements of type " << element;
   if (failed(verifyBox(emitError, box)))
@@ -106,17 +108,18 @@ void TensorMapType::print(AsmPrinter &printer) const {
 // Record
 //===----------------------------------------------------------------------===//
 
-LogicalResult TensorMapAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError,
-    ArrayRef<tile::ExprAttr> sizes, ArrayRef<tile::ExprAttr> strides,
-    tile::ExprAttr, ArrayRef<int64_t> box, ArrayRef<int64_t> elementStrides,
-    int64_t swizzle, Type dtype, tile::TensorMapFill fill,
-    int64_t l2Promotion) {
+LogicalResult
+TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<tile::ExprAttr> sizes,
+                      ArrayRef<tile::ExprAttr> strides, tile::ExprAttr,
+                      ArrayRef<int64_t> box, ArrayRef<int64_t> elementStrides,
+                      int64_t swizzle, Type dtype, tile::TensorMapFill fill,
+                      int64_t l2Promotion) {
   if (failed(verifyBox(emitError, box)))
     return failure();
   if (sizes.size() != box.size() || strides.size() != box.size())
-    return emitError() << "a box of " << box.size() << " dimensions in a map of "
-                       << sizes.size();
+    return emitError() << "a box of " << box.size()
+                       << " dimensions in a map of " << sizes.size();
   if (!strides.front().isConstant() || strides.front().getValue() != 1)
     return emitError() << "the fastest dimension must have stride 1";
   if (!elementStrides.empty() && elementStrides.size() != box.size())
@@ -158,10 +161,9 @@ Attribute TensorMapAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (key == "dims")
       return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return failure(
-            tile::parseExpression(parser, sizes.emplace_back()) ||
-            parser.parseColon() ||
-            tile::parseExpression(parser, strides.emplace_back()));
+        return failure(tile::parseExpression(parser, sizes.emplace_back()) ||
+                       parser.parseColon() ||
+                       tile::parseExpression(parser, strides.emplace_back()));
       });
     if (key == "offset")
       return tile::parseExpression(parser, offset);
@@ -183,16 +185,17 @@ Attribute TensorMapAttr::parse(AsmParser &parser, Type) {
     std::optional<tile::TensorMapFill> parsed =
         tile::symbolizeTensorMapFill(name);
     if (!parsed)
-      return parser.emitError(at) << "fill is zero or nan, not '" << name << "'";
+      return parser.emitError(at)
+             << "fill is zero or nan, not '" << name << "'";
     fill = *parsed;
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseField))
     return {};
-  return parser.getChecked<TensorMapAttr>(
-      parser.getContext(), sizes, strides, offset, box, elementStrides, swizzle,
-      dtype, fill, l2Promotion);
+  return parser.getChecked<TensorMapAttr>(parser.getContext(), sizes, strides,
+                                          offset, box, elementStrides, swizzle,
+                                          dtype, fill, l2Promotion);
 }
 
 void TensorMapAttr::print(AsmPrinter &printer) const {
@@ -349,7 +352,8 @@ std::string mlir::tile_gpu::getReductionSuffix(ReductionKind kind,
     if (!ordered)
       return "b" + bits;
     // Two's complement addition of 64 bits has one name.
-    bool isUnsigned = integer.isUnsigned() || (kind == Kind::Add && width == 64);
+    bool isUnsigned =
+        integer.isUnsigned() || (kind == Kind::Add && width == 64);
     return (isUnsigned ? "u" : "s") + bits;
   }
   if (!ordered)
@@ -366,14 +370,15 @@ std::string mlir::tile_gpu::getReductionSuffix(ReductionKind kind,
 static LogicalResult verifyReduction(Operation *op, ReductionKind kind,
                                      Type element) {
   if (getReductionSuffix(kind, element).empty())
-    return op->emitOpError() << "no bulk reduction '"
-                             << stringifyReductionKind(kind) << "' of "
-                             << element;
+    return op->emitOpError()
+           << "no bulk reduction '" << stringifyReductionKind(kind) << "' of "
+           << element;
   return success();
 }
 
 LogicalResult TmaReduceOp::verify() {
-  if (failed(verifyReduction(*this, getKind(), getMap().getType().getElement())))
+  if (failed(
+          verifyReduction(*this, getKind(), getMap().getType().getElement())))
     return failure();
   return verifyCoordinates(*this, getMap().getType(), getCoordinates().size());
 }

@@ -62,7 +62,8 @@ LogicalResult WgmmaDescriptorOp::verify() {
                          << swizzle;
   auto verifyDistance = [&](StringRef name, int64_t bytes) -> LogicalResult {
     if (bytes < 0 || bytes % 16 || bytes >= (1 << 18))
-      return emitOpError() << name << " must be a multiple of 16 below 256 KiB, "
+      return emitOpError() << name
+                           << " must be a multiple of 16 below 256 KiB, "
                            << "found " << bytes;
     return success();
   };
@@ -97,9 +98,10 @@ LogicalResult WgmmaOp::verify() {
                          << n;
   auto sums = cast<VectorType>(getC().getType());
   Type sum = sums.getElementType();
-  bool legal = isInt(a) ? sum.isInteger(32)
-                        : sum.isF32() || (sum.isF16() && (a == MatrixType::F16 ||
-                                                          isFloat8(a)));
+  bool legal = isInt(a)
+                   ? sum.isInteger(32)
+                   : sum.isF32() ||
+                         (sum.isF16() && (a == MatrixType::F16 || isFloat8(a)));
   if (!legal)
     return emitOpError() << "cannot accumulate " << stringifyMatrixType(a)
                          << " products in " << sum;
