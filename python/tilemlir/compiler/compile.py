@@ -19,7 +19,16 @@ from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
 
-__all__ = ["clear_memory_cache", "compile", "compile_traced", "lower", "lower_traced", "par_compile", "trace"]
+__all__ = [
+    "clear_memory_cache",
+    "compile",
+    "compile_on_threads",
+    "compile_traced",
+    "lower",
+    "lower_traced",
+    "par_compile",
+    "trace",
+]
 
 _memory = cache.MemoryCache()
 
@@ -170,16 +179,34 @@ def par_compile(
         options: further arguments of :func:`compile`.
     """
 
-    def one(func: Any) -> CompiledKernel | None:
+    def one(func: Any) -> CompiledKernel:
+        return compile(func, out_idx=out_idx, **options)
+
+    return compile_on_threads(one, funcs, num_workers, ignore_error)
+
+
+def compile_on_threads(
+    one: Callable[[Any], CompiledKernel], items: Iterable[Any], num_workers: int | None, ignore_error: bool
+) -> list[CompiledKernel | None]:
+    """Compiles each item on a pool of threads; results come in the order of the items.
+
+    Args:
+        one: compiles an item.
+        items: what to compile.
+        num_workers: threads; None: Python's default for a thread pool.
+        ignore_error: put None in place of an item that cannot be compiled, instead of raising.
+    """
+
+    def attempt(item: Any) -> CompiledKernel | None:
         try:
-            return compile(func, out_idx=out_idx, **options)
+            return one(item)
         except Exception:
             if ignore_error:
                 return None
             raise
 
     with ThreadPoolExecutor(num_workers) as pool:
-        return list(pool.map(one, funcs))
+        return list(pool.map(attempt, items))
 
 
 def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> CompiledKernel:

@@ -97,18 +97,11 @@ class JitFunction:
             num_workers: threads; None: Python's default for a thread pool.
             ignore_error: put None in place of a kernel that cannot be compiled, instead of raising.
         """
-        from concurrent.futures import ThreadPoolExecutor
 
-        def one(config: Any) -> CompiledKernel | None:
-            try:
-                return self.compile(**config) if isinstance(config, Mapping) else self.compile(*config)
-            except Exception:
-                if ignore_error:
-                    return None
-                raise
+        def one(config: Any) -> CompiledKernel:
+            return self.compile(**config) if isinstance(config, Mapping) else self.compile(*config)
 
-        with ThreadPoolExecutor(num_workers) as pool:
-            return list(pool.map(one, configs))
+        return compiling.compile_on_threads(one, configs, num_workers, ignore_error)
 
     def _prim_func(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         from tilemlir.language.functions import PrimFunc

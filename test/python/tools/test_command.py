@@ -1,9 +1,12 @@
 """The command `tilemlir`: every subcommand, and the exact text of every refusal."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -428,6 +431,18 @@ def test_checks_notice_what_is_wrong(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TILEMLIR_CACHE_DIR", str(tmp_path / "file"))
     assert finding("cache").status is Status.FAILED
+
+
+def test_commands_of_the_readme(command, monkeypatch):
+    """What README.md shows in a code span runs in a checkout."""
+    repository = Path(__file__).parents[3]
+    spans = re.findall(r"`tilemlir ([^`]+)`", (repository / "README.md").read_text())
+    assert spans
+    monkeypatch.chdir(repository)
+    for span in spans:
+        done = command(*shlex.split(span))
+        assert done.status == 0, done.err
+        assert done.out
 
 
 def test_module_form():
