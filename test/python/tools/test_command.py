@@ -433,16 +433,27 @@ def test_checks_notice_what_is_wrong(monkeypatch, tmp_path):
     assert finding("cache").status is Status.FAILED
 
 
-def test_commands_of_the_readme(command, monkeypatch):
-    """What README.md shows in a code span runs in a checkout."""
-    repository = Path(__file__).parents[3]
-    spans = re.findall(r"`tilemlir ([^`]+)`", (repository / "README.md").read_text())
-    assert spans
-    monkeypatch.chdir(repository)
-    for span in spans:
-        done = command(*shlex.split(span))
-        assert done.status == 0, done.err
-        assert done.out
+REPOSITORY = Path(__file__).parents[3]
+COMMANDS = [
+    *re.findall(r"`tilemlir (explain [^`]+)`", (REPOSITORY / "README.md").read_text()),
+    *re.findall(r"^    tilemlir (.+)", (REPOSITORY / "docs" / "command.md").read_text(), re.M),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_of_the_documentation(command, monkeypatch, words):
+    """What the documentation shows runs in a checkout."""
+    monkeypatch.chdir(REPOSITORY)
+    done = command(*shlex.split(words))
+    assert done.status == 0, done.err
+    assert done.out
+
+
+def test_the_documentation_names_every_command(command):
+    text = (REPOSITORY / "docs" / "command.md").read_text()
+    assert len(COMMANDS) > 5
+    for name in re.findall(r"^  (\w+)  ", command("--help").out.partition("Commands:")[2], re.M):
+        assert f"`{name}" in text
 
 
 def test_module_form():
