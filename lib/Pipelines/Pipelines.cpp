@@ -23,6 +23,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-optimize-conversions",
     "tile-plan-pipeline",
     "tile-multibuffer",
+    "tile-specialize-warps",
     "tile-insert-mbarriers",
     // Before the barriers: reuse of memory by several buffers needs them too.
     "tile-allocate-memory",

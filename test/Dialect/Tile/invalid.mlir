@@ -347,7 +347,7 @@ func.func @f(%A: memref<?x?xf16>, %n: i32) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
     %a = tile.alloc : !tile.buffer<4x8xf16, fragment>
-    // expected-error @+1 {{copies from a tensor to shared memory}}
+    // expected-error @+1 {{copies between a tensor and shared memory}}
     tile.copy_async %A[%c0, %c0] [4, 8] to %a[%c0, %c0] [4, 8] : memref<?x?xf16> to !tile.buffer<4x8xf16, fragment>
   }
   return

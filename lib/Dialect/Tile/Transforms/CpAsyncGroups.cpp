@@ -165,7 +165,8 @@ private:
 LogicalResult mlir::tile::insertCpAsyncGroups(KernelOp kernel) {
   llvm::SetVector<Block *> blocks;
   kernel.walk([&](CopyAsyncOp copy) {
-    if (!isInIssuePart(copy))
+    // Those of a producer role complete on barriers.
+    if (!isInIssuePart(copy) && !copy->hasAttr("tile.produce"))
       blocks.insert(copy->getBlock());
   });
   SmallVector<std::pair<scf::ForOp, int64_t>> pipelines;

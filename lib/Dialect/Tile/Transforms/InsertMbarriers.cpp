@@ -1,11 +1,13 @@
 //===- InsertMbarriers.cpp - complete asynchronous copies -------*- C++ -*-===//
 //
 // Hands each kind of asynchronous copy to the part that knows how it
-// completes. `cp.async` completes in groups (CpAsyncGroups.cpp).
+// completes. `cp.async` completes in groups (CpAsyncGroups.cpp), loads of a
+// producer role on the barriers of their ring (RingBarriers.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingBarriers.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEINSERTMBARRIERS
@@ -21,8 +23,10 @@ class TileInsertMbarriersPass
           TileInsertMbarriersPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](KernelOp kernel) {
-      return failed(insertCpAsyncGroups(kernel)) ? WalkResult::interrupt()
-                                                 : WalkResult::advance();
+      return failed(insertRingBarriers(kernel)) ||
+                     failed(insertCpAsyncGroups(kernel))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

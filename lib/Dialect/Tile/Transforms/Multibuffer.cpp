@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,23 +39,6 @@ class TileMultibufferPass
 //===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
-
-/// `type` with a slowest dimension of `slots` in front.
-static BufferType addSlots(BufferType type, int64_t slots) {
-  SmallVector<int64_t> shape = {slots};
-  llvm::append_range(shape, type.getShape());
-  Attribute layout;
-  if (SharedLayoutAttr shared = type.getSharedLayout()) {
-    SmallVector<int64_t> order;
-    for (int64_t dim : shared.getOrder())
-      order.push_back(dim + 1);
-    order.push_back(0);
-    layout = SharedLayoutAttr::get(type.getContext(), order, shared.getPanel(),
-                                   shared.getSwizzle());
-  }
-  return BufferType::get(type.getContext(), shape, type.getElementType(),
-                         type.getSpace(), layout);
-}
 
 /// The loops that fill each allocation ahead, and the slots it needs.
 static LogicalResult
@@ -114,7 +98,9 @@ static bool isInSteadyLoop(Operation *op) {
 static LogicalResult makeAsynchronous(KernelOp kernel) {
   SmallVector<CopyOp> copies;
   kernel.walk([&](CopyOp copy) {
-    if (copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync)
+    // Those of a producer role complete on the barriers of their ring.
+    if (copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync &&
+        !copy->hasAttr("tile.produce"))
       copies.push_back(copy);
   });
   for (CopyOp copy : copies) {
@@ -145,6 +131,8 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TileMultibufferPass::expandKernel(KernelOp kernel) {
+  if (failed(expandRings(kernel)))
+    return failure();
   llvm::MapVector<Value, SmallVector<PipelinedOp>> loopsOf;
   if (failed(collectBuffers(kernel, loopsOf)))
     return failure();

@@ -33,17 +33,17 @@ bool mlir::tile::isScheduled(Operation *op) {
 // Clonable values
 //===----------------------------------------------------------------------===//
 
-ClonableValues::ClonableValues(PipelinedOp loop) : loop(loop) {
-  collectNestedAccesses(loop, accesses);
+ClonableValues::ClonableValues(Operation *scope) : scope(scope) {
+  collectNestedAccesses(scope, accesses);
   for (const BufferAccess &access : accesses)
     if (access.isWrite) {
       writtenInLoop.insert(access.root);
       mayAliasWrites |= isTensor(access.root);
     }
-  if (OptionsAttr::of(loop).getFlag("noalias", true))
+  if (OptionsAttr::of(scope).getFlag("noalias", true))
     mayAliasWrites = false;
   SmallVector<BufferAccess> all;
-  collectNestedAccesses(getKernel(loop), all);
+  collectNestedAccesses(getKernel(scope), all);
   for (const BufferAccess &access : all)
     if (access.isWrite && isTensor(access.root))
       writtenTensors.insert(access.root);
@@ -87,7 +87,9 @@ Reason ClonableValues::whyNotRead(Value root) const {
       return "the kernel writes tensor '" + getUserName(root) + "'";
     if (mayAliasWrites)
       return "tensor '" + getUserName(root) +
-             "' may overlap a tensor that the loop writes (noalias = false)";
+             "' may overlap a tensor that the " +
+             (isa<KernelOp>(scope) ? "kernel" : "loop") +
+             " writes (noalias = false)";
     return std::nullopt;
   }
   if (!writtenInLoop.contains(root))
@@ -98,7 +100,8 @@ Reason ClonableValues::whyNotRead(Value root) const {
       return std::nullopt;
     return found->second;
   }
-  return "the loop writes '" + getUserName(root) + "'";
+  return (isa<KernelOp>(scope) ? "the kernel writes '" : "the loop writes '") +
+         getUserName(root) + "'";
 }
 
 Reason ClonableValues::whyNot(Value value) const {
@@ -109,7 +112,9 @@ Reason ClonableValues::whyNot(Value value) const {
 Reason ClonableValues::check(Value value,
                              llvm::SmallDenseSet<Value> &active) const {
   Region *region = value.getParentRegion();
-  if (!loop.getBody().isAncestor(region) || value == loop.getInductionVar())
+  // Induction variables of the scope, block indices.
+  if (!getBody().isAncestor(region) ||
+      (region == &getBody() && isa<BlockArgument>(value)))
     return std::nullopt;
   if (isa<BufferType, MemRefType>(value.getType()) &&
       getStorageRoot(value) != value) {
@@ -127,6 +132,12 @@ Reason ClonableValues::check(Value value,
     Operation *parent = argument.getOwner()->getParentOp();
     if (isa<ParallelOp>(parent))
       return std::nullopt;
+    if (auto pipelined = dyn_cast<PipelinedOp>(parent)) {
+      for (Value bound : {pipelined.getLower(), pipelined.getUpper()})
+        if (Reason reason = check(bound, active))
+          return reason;
+      return std::nullopt;
+    }
     auto inner = dyn_cast<scf::ForOp>(parent);
     if (!inner)
       return "it depends on " + describeForUser(parent);
@@ -144,6 +155,10 @@ Reason ClonableValues::check(Value value,
   }
 
   Operation *op = value.getDefiningOp();
+  if (isa<AllocOp>(op))
+    return std::nullopt;
+  if (isa<ThreadIdOp>(op) && isa<KernelOp>(scope))
+    return "it depends on the thread, and a producer has other threads";
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (Reason reason = whyNotRead(getStorageRoot(load.getSource())))
       return reason;
@@ -175,14 +190,15 @@ Reason ClonableValues::whyNotReached(Operation *op) const {
 
 Reason ClonableValues::checkReached(Operation *op,
                                     llvm::SmallDenseSet<Value> &active) const {
-  for (Operation *parent = op->getParentOp(); parent != loop;
+  for (Operation *parent = op->getParentOp(); parent != scope;
        parent = parent->getParentOp()) {
     if (auto branch = dyn_cast<scf::IfOp>(parent)) {
       if (Reason reason = check(branch.getCondition(), active))
         return "its condition cannot be known ahead: " + *reason;
-    } else if (auto inner = dyn_cast<scf::ForOp>(parent)) {
+    } else if (isa<scf::ForOp, PipelinedOp>(parent)) {
+      // Bounds and step; the initial values of an scf.for come behind them.
       for (Value bound :
-           {inner.getLowerBound(), inner.getUpperBound(), inner.getStep()})
+           parent->getOperands().take_front(isa<scf::ForOp>(parent) ? 3 : 2))
         if (Reason reason = check(bound, active))
           return "the bounds of the loop around it cannot be known ahead: " +
                  *reason;
@@ -285,7 +301,7 @@ static bool shareInnerLoop(Operation *lhs, Operation *rhs, PipelinedOp loop) {
 namespace {
 class LoopPlanner {
 public:
-  LoopPlanner(PipelinedOp loop, function_ref<bool(Operation *)> mayRunAhead)
+  LoopPlanner(PipelinedOp loop, RunAheadFilter whyNot)
       : loop(loop), clonable(loop) {
     collectNestedAccesses(loop, accesses);
     loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -296,9 +312,8 @@ public:
       byOp[access.op].push_back(&access);
     for (auto &[op, list] : byOp)
       if (isLoad(op))
-        candidates[op] = mayRunAhead(op)
-                             ? whyNotProducer(op)
-                             : Reason("the user's schedule keeps it");
+        if (!(candidates[op] = whyNot(op)))
+          candidates[op] = whyNotProducer(op);
   }
 
   /// Decides about every buffer; `refusedBuffers` were refused because of
@@ -543,14 +558,24 @@ static Reason whyNotOutside(Value buffer, ArrayRef<PipelinedOp> loops) {
   return std::nullopt;
 }
 
-SmallVector<RunAheadPlan>
-mlir::tile::planRunAhead(KernelOp kernel,
-                         function_ref<bool(Operation *)> mayRunAhead) {
+/// Why a ring of slots between roles cannot hold `buffer`.
+static Reason whyNotRing(Value buffer, ArrayRef<PipelinedOp> loops) {
+  if (loops.size() > 1)
+    return "several loops fill '" + getUserName(buffer) + "'";
+  for (Operation *user : getUsers(buffer))
+    if (!isa<AnnotateLayoutOp>(user) && !loops.front()->isAncestor(user))
+      return "'" + getUserName(buffer) + "' is also used by " +
+             describeForUser(user) + " outside of the loop";
+  return std::nullopt;
+}
+
+static SmallVector<RunAheadPlan>
+planLoops(KernelOp kernel, RunAheadFilter whyNot, int64_t minStages,
+          function_ref<Reason(Value, ArrayRef<PipelinedOp>)> whyNotAcross) {
   SmallVector<std::pair<PipelinedOp, std::unique_ptr<LoopPlanner>>> planners;
   kernel.walk<WalkOrder::PreOrder>([&](PipelinedOp loop) {
-    if (loop.getNumStages() >= 2)
-      planners.emplace_back(loop,
-                            std::make_unique<LoopPlanner>(loop, mayRunAhead));
+    if (static_cast<int64_t>(loop.getNumStages()) >= minStages)
+      planners.emplace_back(loop, std::make_unique<LoopPlanner>(loop, whyNot));
   });
   // A refusal in one loop makes its uses outside uses of the other loops.
   llvm::DenseMap<Operation *, llvm::DenseMap<Value, std::string>> refused;
@@ -564,7 +589,7 @@ mlir::tile::planRunAhead(KernelOp kernel,
     }
     bool changed = false;
     for (auto &[buffer, loops] : loopsOf)
-      if (Reason reason = whyNotOutside(buffer, loops))
+      if (Reason reason = whyNotAcross(buffer, loops))
         for (PipelinedOp loop : loops) {
           refused[loop][buffer] = *reason;
           changed = true;
@@ -572,4 +597,14 @@ mlir::tile::planRunAhead(KernelOp kernel,
     if (!changed)
       return plans;
   }
+}
+
+SmallVector<RunAheadPlan> mlir::tile::planRunAhead(KernelOp kernel,
+                                                   RunAheadFilter whyNot) {
+  return planLoops(kernel, whyNot, /*minStages=*/2, whyNotOutside);
+}
+
+SmallVector<RunAheadPlan> mlir::tile::planProducer(KernelOp kernel,
+                                                   RunAheadFilter whyNot) {
+  return planLoops(kernel, whyNot, /*minStages=*/1, whyNotRing);
 }

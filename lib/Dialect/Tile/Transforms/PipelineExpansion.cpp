@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProgramSlice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -118,118 +119,6 @@ void mlir::tile::eraseUnusedVariables(KernelOp kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the early loads need
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The operations that must be in the issue part, and the variables that they
-/// read.
-class IssueSlice {
-public:
-  IssueSlice(PipelinedOp loop, ArrayRef<Operation *> producers) : loop(loop) {
-    for (Operation *producer : producers)
-      keep(producer);
-    // Variables bring in their writers, which may need further variables.
-    for (size_t index = 0; index < variables.size(); ++index)
-      for (Operation *user : getHandleUsers(variables[index]))
-        if (loop.getBody().isAncestor(user->getParentRegion()) &&
-            isa<StoreOp, FillOp>(user))
-          keep(user);
-  }
-
-  bool contains(Operation *op) const { return kept.contains(op); }
-  ArrayRef<Value> getVariables() const { return variables.getArrayRef(); }
-
-private:
-  void keep(Operation *op) {
-    if (!kept.insert(op).second)
-      return;
-    needOperands(op);
-    for (Operation *parent = op->getParentOp(); parent != loop;
-         parent = parent->getParentOp())
-      for (Value operand : parent->getOperands())
-        need(operand);
-  }
-
-  void needOperands(Operation *op) {
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        need(operand);
-      if (auto load = dyn_cast<LoadOp>(inner))
-        readVariable(load);
-    });
-  }
-
-  void readVariable(LoadOp load) {
-    Value root = getStorageRoot(load.getSource());
-    auto type = dyn_cast<BufferType>(root.getType());
-    if (type && type.isLocal())
-      variables.insert(root);
-  }
-
-  void need(Value value) {
-    if (!loop.getBody().isAncestor(value.getParentRegion()) ||
-        !seen.insert(value).second)
-      return;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Operation *parent = argument.getOwner()->getParentOp();
-      if (auto inner = dyn_cast<scf::ForOp>(parent)) {
-        for (Value operand : inner->getOperands())
-          need(operand);
-        for (Value yielded : inner.getYieldedValues())
-          need(yielded);
-      }
-      return;
-    }
-    Operation *op = value.getDefiningOp();
-    if (!isa<scf::IfOp, scf::ForOp>(op))
-      return needOperands(op);
-    // Only what this result depends on, not all that happens inside.
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    for (Value operand : op->getOperands())
-      need(operand);
-    for (Region &region : op->getRegions())
-      need(region.front().getTerminator()->getOperand(number));
-  }
-
-  PipelinedOp loop;
-  llvm::DenseSet<Operation *> kept;
-  llvm::DenseSet<Value> seen;
-  llvm::SetVector<Value> variables;
-};
-} // namespace
-
-/// Erases from `block` the operations with an effect for which `isKept` is
-/// false, and then the values that nothing needs.
-static void prune(Block &block, function_ref<bool(Operation *)> isKept) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || isKept(&op))
-      continue;
-    if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
-      for (Region &region : op.getRegions())
-        for (Block &inner : region)
-          prune(inner, isKept);
-    bool holdsKept = false;
-    for (Region &region : op.getRegions())
-      region.walk([&](Operation *inner) { holdsKept |= isKept(inner); });
-    if (!holdsKept && op.use_empty())
-      op.erase();
-  }
-}
-
-/// Erases pure operations, unread loads and empty control flow.
-static void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    for (Region &region : op.getRegions())
-      if (!isa<ParallelOp>(op))
-        for (Block &inner : region)
-          eraseDead(inner);
-    if (isOpTriviallyDead(&op))
-      op.erase();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
 
@@ -292,7 +181,7 @@ struct IssueGroup {
   SmallVector<Operation *> producers;
   /// Private copies of variables.
   IRMapping variables;
-  std::unique_ptr<IssueSlice> slice;
+  std::unique_ptr<ProgramSlice> slice;
 };
 
 class PipelineExpander {
@@ -366,7 +255,7 @@ void PipelineExpander::readSchedule() {
   for (IssueGroup &group : later)
     groups.push_back(std::move(group));
   for (IssueGroup &group : groups)
-    group.slice = std::make_unique<IssueSlice>(loop, group.producers);
+    group.slice = std::make_unique<ProgramSlice>(loop.getBody(), group.producers);
 }
 
 /// Gives each group its own variables, which start as the loop's do.
@@ -430,7 +319,7 @@ void PipelineExpander::emitGroup(OpBuilder &inner, IssueGroup &group,
     if (group.slice->contains(op))
       kept.insert(mapping.lookup(op));
   });
-  prune(scratch, [&](Operation *op) { return kept.contains(op); });
+  pruneTo(scratch, [&](Operation *op) { return kept.contains(op); });
   for (Operation *op : kept)
     op->removeAttr(kAhead);
   target->getOperations().splice(inner.getInsertionPoint(),

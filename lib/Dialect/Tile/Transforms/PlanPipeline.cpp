@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -202,6 +203,7 @@ class TilePlanPipelinePass
                           const UserSchedule *schedule);
   LogicalResult writeSchedule(PipelinedOp loop, int64_t ahead,
                               const UserSchedule *schedule);
+  LogicalResult writeRing(PipelinedOp loop, const ProducerPlan &producer);
   LogicalResult checkOrder(PipelinedOp loop);
 };
 } // namespace
@@ -230,15 +232,24 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     schedules[loop] = *schedule;
   }
 
+  auto whyNotEarly = [&](Operation *op) -> std::optional<std::string> {
+    for (auto &[loop, schedule] : schedules)
+      for (Operation *late : schedule.late)
+        if (late->isAncestor(op))
+          return "the user's schedule keeps it";
+    return std::nullopt;
+  };
+  ProducerPlan producer = planProducerRole(kernel, whyNotEarly);
+  if (producer.reason.empty()) {
+    for (PipelinedOp loop : loops)
+      if (failed(writeRing(loop, producer)))
+        return failure();
+    return success();
+  }
+
   SmallVector<RunAheadPlan> plans;
   while (true) {
-    plans = planRunAhead(kernel, [&](Operation *op) {
-      for (auto &[loop, schedule] : schedules)
-        for (Operation *late : schedule.late)
-          if (late->isAncestor(op))
-            return false;
-      return true;
-    });
+    plans = planRunAhead(kernel, whyNotEarly);
     bool changed = false;
     for (const RunAheadPlan &plan : plans) {
       auto found = schedules.find(plan.loop);
@@ -264,6 +275,67 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
   for (const RunAheadPlan &plan : plans)
     if (failed(writePlan(plan, getSchedule(plan.loop))))
       return failure();
+  // Say why there are no roles where a target has them.
+  if (canSpecialize(getTarget(kernel)))
+    for (PipelinedOp loop : loops)
+      if (ChoiceAttr choice = loop.getChoiceAttr())
+        loop.setChoiceAttr(ChoiceAttr::get(
+            kernel.getContext(), choice.getPath(),
+            choice.getReason().str() + "; no producer role: " + producer.reason,
+            choice.getArguments()));
+  return success();
+}
+
+/// Loops of a kernel with a producer role: a ring of slots between the roles.
+LogicalResult TilePlanPipelinePass::writeRing(PipelinedOp loop,
+                                              const ProducerPlan &producer) {
+  Builder builder(loop.getContext());
+  loop->removeAttr("stage");
+  loop->removeAttr("order");
+  int64_t slots = loop.getNumStages();
+  const RunAheadPlan *plan = nullptr;
+  for (const RunAheadPlan &candidate : producer.plans)
+    if (candidate.loop == loop && !candidate.producers.empty())
+      plan = &candidate;
+  std::string reasons;
+  SmallVector<NamedAttribute> arguments;
+  if (plan) {
+    SmallVector<Attribute> refused;
+    for (auto &[op, reason] : plan->refused) {
+      std::string text = describeForUser(op) + ": " + reason;
+      refused.push_back(builder.getStringAttr(text));
+      reasons += (reasons.empty() ? "" : "; ") + text;
+    }
+    if (!refused.empty())
+      arguments.push_back(
+          builder.getNamedAttr("not_ahead", builder.getArrayAttr(refused)));
+  }
+  if (!plan) {
+    arguments.push_back(
+        builder.getNamedAttr("slots", builder.getI64IntegerAttr(1)));
+    setChoice(loop, Path::Serial,
+              slots == 0 ? "num_stages = 0"
+                         : "nothing is loaded by the producer role",
+              arguments);
+    return success();
+  }
+  bool isTma = false;
+  for (Operation *op : plan->producers) {
+    op->setAttr("tile.produce", builder.getUnitAttr());
+    auto copy = dyn_cast<CopyOp>(op);
+    isTma |=
+        copy && copy.getChoice() && copy.getChoice()->getPath() == Path::Tma;
+  }
+  std::string buffers;
+  for (Value buffer : plan->buffers)
+    buffers += (buffers.empty() ? "" : ", ") + getUserName(buffer);
+  arguments.push_back(
+      builder.getNamedAttr("slots", builder.getI64IntegerAttr(slots)));
+  setChoice(loop, isTma ? Path::Tma : Path::CpAsync,
+            "a producer role loads " + buffers + " into a ring of " +
+                Twine(slots) + (slots == 1 ? " slot" : " slots") +
+                (reasons.empty() ? "" : "; by the consumers: " + reasons),
+            arguments);
   return success();
 }
 

@@ -95,6 +95,13 @@ private:
     if (users.empty())
       return lifetime;
 
+    // Barriers are initialised once, and used until the last thread is done.
+    if (isa<BarrierType>(type.getElementType())) {
+      lifetime.alignment = std::max<int64_t>(lifetime.alignment, 8);
+      lifetime.first = begin[kernel];
+      lifetime.last = end[kernel];
+      return lifetime;
+    }
     lifetime.first = next;
     lifetime.last = -1;
     auto extend = [&](int64_t from, int64_t to) {
@@ -118,12 +125,16 @@ private:
           extend(begin[parent], end[parent]);
       }
       // Memory that is still being written is not free.
-      if (isa<CopyAsyncOp>(user))
+      if (isa<CopyAsyncOp>(user) && !user->hasAttr("tile.produce"))
         extend(begin[user], getNextWait(user));
-      if (auto copy = dyn_cast<CopyOp>(user))
-        if (copy.getChoice() && (copy.getChoice()->getPath() == Path::Tma ||
-                                 copy.getChoice()->getPath() == Path::Bulk))
-          lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
+      auto needsAlignment = [](auto copy) {
+        return copy && copy.getChoice() &&
+               (copy.getChoice()->getPath() == Path::Tma ||
+                copy.getChoice()->getPath() == Path::Bulk);
+      };
+      if (needsAlignment(dyn_cast<CopyOp>(user)) ||
+          needsAlignment(dyn_cast<CopyAsyncOp>(user)))
+        lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
     }
     return lifetime;
   }

@@ -119,6 +119,7 @@ private:
   State runLeaf(Operation *op, State state, bool decide);
   State runBranch(scf::IfOp branch, State state, bool decide);
   State runLoop(Operation *loop, State state, bool decide);
+  State runRoles(WarpSpecializeOp roles, State state, bool decide);
   /// One pass over the body; `exit` receives the state in which it is left.
   State runBody(Operation *loop, State state, bool decide, State &exit);
   /// `state` with the accesses of one iteration seen from the next.
@@ -240,7 +241,9 @@ const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
   collectAccesses(op, accesses);
   for (const BufferAccess &access : accesses) {
     auto type = dyn_cast<BufferType>(access.root.getType());
-    bool isShared = type && type.isShared();
+    // Barriers order by themselves.
+    bool isShared =
+        type && type.isShared() && !isa<BarrierType>(type.getElementType());
     bool isTensor = !type && !writtenTensors.empty() &&
                     (mayAlias || writtenTensors.contains(access.root));
     if (!isShared && !isTensor)
@@ -347,7 +350,21 @@ State BarrierPlanner::runOp(Operation *op, State state, bool decide) {
     return runBranch(branch, std::move(state), decide);
   if (isa<scf::ForOp, scf::WhileOp>(op))
     return runLoop(op, std::move(state), decide);
+  if (auto roles = dyn_cast<WarpSpecializeOp>(op))
+    return runRoles(roles, std::move(state), decide);
   return runLeaf(op, std::move(state), decide);
+}
+
+/// Threads of different roles meet on mbarriers only. A producer just starts
+/// copies into rings, which its barriers order.
+State BarrierPlanner::runRoles(WarpSpecializeOp roles, State state,
+                               bool decide) {
+  State out;
+  for (unsigned index = 0; index < roles.getRoles().size(); ++index)
+    if (roles.getRole(index).getKind() != RoleKind::Producer)
+      out.join(leave(
+          roles, runBlock(roles.getRegions()[index].front(), state, decide)));
+  return out;
 }
 
 State BarrierPlanner::runBlock(Block &block, State state, bool decide) {

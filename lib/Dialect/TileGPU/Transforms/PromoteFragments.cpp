@@ -129,6 +129,16 @@ private:
             return failure();
       return success();
     }
+    // Warps of a role never meet the code behind it with their registers.
+    if (op->hasAttr("tile_gpu.role")) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region) {
+          State inner = state;
+          if (failed(promote(block, inner)))
+            return failure();
+        }
+      return success();
+    }
     OpBuilder b(op);
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       SmallVector<Value> inits(loop.getInitArgs());

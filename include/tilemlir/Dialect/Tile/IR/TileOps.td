@@ -437,7 +437,8 @@ def Tile_AtomicOp : Tile_Op<"atomic"> {
 def Tile_SyncThreadsOp : Tile_Op<"sync_threads", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "barrier of all threads of the block (or of a named subset)";
   let description = [{
-    `T.sync_threads()` of the user, and what `tile-insert-sync` adds.
+    `T.sync_threads()` of the user, and what `tile-insert-sync` adds. Inside of
+    a role, without `id`, the barrier is of the threads of that role.
     ```mlir
     tile.sync_threads
     tile.sync_threads {id = 1 : i64, count = 128 : i64}

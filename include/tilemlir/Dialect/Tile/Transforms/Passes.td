@@ -24,6 +24,15 @@ def TilePlanPipeline : Pass<"tile-plan-pipeline"> {
     `choice` of the loop says what was decided, and the reason for every load
     that stays.
 
+    On sm_90a, when TMA can load tiles of a loop with `num_stages = S >= 1` and
+    a producer role can compute everything that this takes, the kernel gets a
+    producer role instead (`tile-specialize-warps`): its loads are marked
+    `tile.produce`, and a ring of exactly S slots lies between the roles. Uses
+    of such a buffer outside of its loop, several loops that fill one buffer,
+    places that depend on the thread or on what the kernel writes, roles named
+    by the program, and the option `disable_warp_specialized` prevent it; the
+    reason is in the choice of the loop.
+
     A schedule of the user is kept: operations with a lower `stage` run ahead by
     the difference, `order` is the order in a step, -1 leaves an entry to the
     compiler. Lists of a wrong length, positions used twice, stages that need
@@ -64,6 +73,11 @@ def TileMultibuffer : Pass<"tile-multibuffer"> {
     Copies chosen as `cp_async` become `tile.copy_async`, except non-early ones
     in a loop with loads in flight, which become plain copies, with a reason.
 
+    A loop with loads of a producer role (`tile.produce`) becomes a ring loop:
+    no prologue, an iteration uses the slot that its ring variable names, and
+    advances it. The variable holds slot and phase, and outlives the loop. Its
+    program is still a serial one.
+
     ```mlir
     scf.if %first { tile.copy_async %A[...] to %slot0[...] } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
     scf.for %k = %lb to %ub step %c1 iter_args(%slot = %c0, %next = %c1) -> (i32, i32) : i32 {
@@ -76,6 +90,40 @@ def TileMultibuffer : Pass<"tile-multibuffer"> {
   }];
 }
 
+def TileSpecializeWarps : Pass<"tile-specialize-warps"> {
+  let summary = "give producers and consumers code of their own";
+  let description = [{
+    In kernels with copies marked `tile.produce`: everything but constants,
+    allocations and pure values moves into a `tile.warp_specialize` with two
+    roles. The producer's region is a copy of the program reduced to these
+    copies, the loops and conditions around them, and what those need; the
+    consumer's region is the program without the copies. Values that only one
+    role needs are computed by it alone. The consumers are the threads that
+    the program sees; the producer comes first in the block. When all copies
+    are TMA, one thread of the producer is enough (`single`).
+
+    ```mlir
+    scf.for %k = ... {
+      %slot = tile.load %ring[%c0] : ...
+      %a = tile.subview %A_shared[%slot, %c0, %c0] [1, 128, 64] : ...
+      tile.copy %A[%y, %o] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, ...} : ...
+      tile.gemm %a, ...
+      ...
+    } {tile.pipeline = #tile.pipeline<ring, slots = 3, ahead = 0>}
+    ```
+    becomes
+    ```mlir
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>,
+                          #tile.role<consumer, first = 4, warps = 8, registers = 240>] {
+      scf.for ... { ... tile.copy %A ... {tile.produce} ... }
+    }, {
+      scf.for ... { ... tile.gemm ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
   let summary = "complete asynchronous copies before their data is used";
   let description = [{
@@ -84,6 +132,24 @@ def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
     flight before it uses a slot. Other asynchronous copies are committed
     together where they follow each other, and waited for before the first
     operation that touches their destinations.
+
+    Rings between roles: each set of buffers that the consumers use by the same
+    operations gets two barriers per slot, full and empty, initialised in front
+    of the roles. The producer waits until a slot is empty, expects the bytes
+    of its copies by TMA and starts them; consumers wait until it is full, and
+    each of their warps gives it back behind the last use. Arrivals happen in
+    every iteration, also where copies or uses stand under a condition.
+
+    ```mlir
+    // producer
+    tile.barrier_wait %empty[%slot], %other_phase : ...
+    tile.barrier_arrive %full[%slot] single {expect = 32768 : i64} : ...
+    tile.copy_async %A[...] to %a[...] barrier %full[%slot] : ...
+    // consumers
+    tile.barrier_wait %full[%slot], %phase : ...
+    tile.gemm %a, %b, %c : ...
+    tile.barrier_arrive %empty[%slot] warp : ...
+    ```
 
     ```mlir
     scf.for ... {

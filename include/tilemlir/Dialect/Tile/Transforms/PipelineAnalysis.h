@@ -16,17 +16,19 @@
 
 namespace mlir::tile {
 
-/// Which values of a loop body can be computed again for another iteration:
-/// pure arithmetic, loads from storage that does not change meanwhile, and
-/// variables whose writers in the loop are themselves such.
+/// Which values of a loop body can be computed again for another iteration, or
+/// which values of a kernel by another role: pure arithmetic, loads from
+/// storage that does not change meanwhile, and variables whose writers in the
+/// scope are themselves such.
 class ClonableValues {
 public:
-  explicit ClonableValues(PipelinedOp loop);
+  /// `scope` is a tile.pipelined or a tile.kernel.
+  explicit ClonableValues(Operation *scope);
 
   /// Nothing, or why `value` cannot be computed in another iteration.
   std::optional<std::string> whyNot(Value value) const;
   /// The same for the conditions and bounds of the operations between `op` and
-  /// the loop, under which `op` runs.
+  /// the scope, under which `op` runs.
   std::optional<std::string> whyNotReached(Operation *op) const;
   /// The same for all values `op` and its regions take from outside of `op`.
   std::optional<std::string> whyNotOperands(Operation *op) const;
@@ -40,9 +42,10 @@ private:
   checkReached(Operation *op, llvm::SmallDenseSet<Value> &active) const;
   std::optional<std::string> checkVariable(Value variable) const;
 
-  /// Accessors of operations are not const.
-  mutable PipelinedOp loop;
-  /// Accesses inside of the loop, in program order.
+  Region &getBody() const { return scope->getRegion(0); }
+
+  Operation *scope;
+  /// Accesses inside of the scope, in program order.
   SmallVector<BufferAccess> accesses;
   llvm::DenseSet<Value> writtenInLoop, writtenTensors;
   /// A tensor is written in the loop, and tensors may overlap.
@@ -65,10 +68,17 @@ struct RunAheadPlan {
   llvm::MapVector<Operation *, std::string> refused;
 };
 
-/// Plans of all loops of `kernel` with num_stages of 2 or more. `mayRunAhead`
+/// Why an operation must not run ahead; nothing if it may.
+using RunAheadFilter = function_ref<std::optional<std::string>(Operation *op)>;
+
+/// Plans of all loops of `kernel` with num_stages of 2 or more. `whyNot`
 /// restricts the candidates (by the user's schedule).
-SmallVector<RunAheadPlan>
-planRunAhead(KernelOp kernel, function_ref<bool(Operation *)> mayRunAhead);
+SmallVector<RunAheadPlan> planRunAhead(KernelOp kernel, RunAheadFilter whyNot);
+
+/// Plans for a producer role: of all loops with num_stages of 1 or more, where
+/// buffers have no uses outside of the loops that fill them, and a buffer is
+/// filled by one loop only.
+SmallVector<RunAheadPlan> planProducer(KernelOp kernel, RunAheadFilter whyNot);
 
 /// Uses of a multi-buffered allocation outside of the loops that fill it.
 struct OutsideUses {

@@ -1,0 +1,108 @@
+//===- ProducerRole.cpp - whether loads get warps of their own --*- C++ -*-===//
+//
+// A producer role pays when loads are started by TMA: then one thread feeds
+// the ring, and the consumers never wait for addresses. Everything that the
+// producer needs has to be computable by it alone.
+//
+// Register budgets: 65536 registers of an SM are shared by the block at launch
+// in equal parts, rounded down to a multiple of 8 per thread; setmaxnreg moves
+// them between warp groups, from 24 to 256 (PTX ISA, "setmaxnreg"). With one
+// consumer group every thread can have 255 from the start.
+//
+//===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+static constexpr int64_t kWarpGroup = 128;
+
+bool mlir::tile::canSpecialize(TargetAttr target) {
+  return target && target.getComputeCapability() == 90 &&
+         target.hasArchSpecificFeatures();
+}
+
+SmallVector<RoleAttr> mlir::tile::getAutomaticRoles(MLIRContext *context,
+                                                    int64_t threads,
+                                                    bool single) {
+  int64_t groups = threads / kWarpGroup;
+  int64_t producer = 0, consumer = 0;
+  if (groups == 2) {
+    producer = single ? 24 : 40;
+    consumer = single ? 240 : 232;
+  } else if (groups == 3) {
+    producer = single ? 24 : 32;
+    consumer = 160;
+  }
+  return {RoleAttr::get(context, RoleKind::Producer, /*first=*/0, /*warps=*/4,
+                        producer, single),
+          RoleAttr::get(context, RoleKind::Consumer, /*first=*/4, threads / 32,
+                        consumer, /*single=*/false)};
+}
+
+/// Whether the threads of a producer can do `op` for themselves.
+static std::optional<std::string> whyNotByProducer(Operation *op) {
+  auto copy = dyn_cast<CopyOp>(op);
+  if (!copy)
+    return "only copies are left to the producer role";
+  ChoiceAttr choice = copy.getChoiceAttr();
+  if (!choice ||
+      (choice.getPath() != Path::Tma && choice.getPath() != Path::CpAsync))
+    return "it is no asynchronous copy";
+  return std::nullopt;
+}
+
+ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
+                                          RunAheadFilter whyNot) {
+  ProducerPlan result;
+  auto refuse = [&](const Twine &reason) {
+    result.reason = reason.str();
+    result.plans.clear();
+    return result;
+  };
+  TargetAttr target = getTarget(kernel);
+  if (!canSpecialize(target))
+    return refuse("the target has no TMA with warp-specialised registers");
+  if (OptionsAttr::of(kernel).getFlag("disable_warp_specialized", false))
+    return refuse("disabled by disable_warp_specialized");
+  int64_t threads = kernel.getThreads();
+  if (threads % kWarpGroup != 0)
+    return refuse(Twine(threads) + " threads are no whole warp groups");
+  if (threads > 3 * kWarpGroup)
+    return refuse(Twine(threads) +
+                  " threads and a producer leave too few registers");
+  bool hasRoles =
+      kernel.walk([](WarpSpecializeOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (hasRoles)
+    return refuse("the program names its roles itself");
+
+  ClonableValues clonable(kernel);
+  result.plans =
+      planProducer(kernel, [&](Operation *op) -> std::optional<std::string> {
+        if (std::optional<std::string> reason = whyNot(op))
+          return reason;
+        if (std::optional<std::string> reason = whyNotByProducer(op))
+          return reason;
+        if (std::optional<std::string> reason = clonable.whyNotReached(op))
+          return reason;
+        if (std::optional<std::string> reason = clonable.whyNotOperands(op))
+          return "the producer role cannot compute its place: " + *reason;
+        return std::nullopt;
+      });
+  bool hasTma = false;
+  std::string reasons;
+  for (const RunAheadPlan &plan : result.plans) {
+    for (Operation *op : plan.producers)
+      hasTma |= cast<CopyOp>(op).getChoice()->getPath() == Path::Tma;
+    for (auto &[op, reason] : plan.refused)
+      reasons +=
+          (reasons.empty() ? "" : "; ") + describeForUser(op) + ": " + reason;
+  }
+  if (hasTma)
+    return result;
+  if (result.plans.empty())
+    return refuse("no loop is pipelined");
+  return refuse("no load of a pipelined loop can be left to it by TMA" +
+                (reasons.empty() ? "" : " (" + reasons + ")"));
+}

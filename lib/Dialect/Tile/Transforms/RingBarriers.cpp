@@ -1,0 +1,291 @@
+//===- RingBarriers.cpp - mbarriers between roles ---------------*- C++ -*-===//
+//
+// The protocol of a ring of S slots. Producer and consumers walk the slots in
+// the same order, each with a position (slot, phase) of its own; the phase
+// flips at every wrap.
+//
+//   producer:  wait empty[slot] for phase ^ 1, fill the slot, arrive full[slot]
+//   consumer:  wait full[slot] for phase, use the slot, arrive empty[slot]
+//
+// A fresh barrier counts as having completed the phase with parity 1, so that
+// the producer passes its first S waits. All arrivals are unconditional, once
+// in every iteration; conditions guard data only. Buffers that are used by the
+// same operations share their barriers: a channel.
+//
+//===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/RingBarriers.h"
+#include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+static constexpr StringLiteral kProduce = "tile.produce";
+
+namespace {
+/// Buffers that become full and empty together.
+struct Channel {
+  SmallVector<AllocOp> buffers;
+  /// Operations in the body of the consumers' loop: the first and the last one
+  /// that use the buffers. Null when nothing does.
+  Operation *firstUse = nullptr, *lastUse = nullptr;
+  AllocOp full, empty;
+};
+
+class RingBuilder {
+public:
+  RingBuilder(KernelOp kernel, WarpSpecializeOp roles)
+      : kernel(kernel), roles(roles) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult pairLoops();
+  SmallVector<Channel> findChannels(scf::ForOp consumer);
+  void createBarriers(Channel &channel, RingLoop &ring,
+                      ArrayRef<CopyOp> copies);
+  LogicalResult produce(Channel &channel, RingLoop &ring);
+  void consume(Channel &channel, RingLoop &ring);
+  SmallVector<CopyOp> getCopies(Channel &channel, scf::ForOp loop);
+  Value getPhase(OpBuilder &builder, RingLoop &ring);
+
+  KernelOp kernel;
+  WarpSpecializeOp roles;
+  RoleAttr producerRole, consumerRole;
+  Region *producer = nullptr, *consumer = nullptr;
+  /// Ring loops of both roles, by the allocation of their position.
+  llvm::MapVector<Operation *, std::pair<scf::ForOp, scf::ForOp>> loops;
+  Operation *lastInit = nullptr;
+};
+} // namespace
+
+LogicalResult RingBuilder::pairLoops() {
+  for (unsigned index = 0; index < roles.getRoles().size(); ++index) {
+    RoleAttr role = roles.getRole(index);
+    bool produces = role.getKind() == RoleKind::Producer;
+    if (!produces && role.getKind() != RoleKind::Consumer)
+      continue;
+    Region &region = roles.getRegions()[index];
+    (produces ? producer : consumer) = &region;
+    (produces ? producerRole : consumerRole) = role;
+    WalkResult result = region.walk([&](scf::ForOp loop) {
+      FailureOr<RingLoop> ring = getRingLoop(loop);
+      if (failed(ring))
+        return WalkResult::advance();
+      auto &pair = loops[ring->ring];
+      scf::ForOp &mine = produces ? pair.first : pair.second;
+      if (mine) {
+        loop.emitError("is the second loop of a role on one ring");
+        return WalkResult::interrupt();
+      }
+      mine = loop;
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  for (auto &[ring, pair] : loops)
+    if (!pair.first || !pair.second)
+      return ring->emitError("is a ring that only one role uses");
+  return success();
+}
+
+/// The buffers with slots of `ring` that `loop` uses, grouped by the first and
+/// the last operation in the body that does.
+SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
+  FailureOr<RingLoop> ring = getRingLoop(loop);
+  scf::ForOp producing = loops[ring->ring].first;
+  SmallVector<Channel> channels;
+  llvm::SetVector<Operation *> buffers;
+  producing.getBody()->walk([&](CopyOp copy) {
+    if (copy->hasAttr(kProduce))
+      buffers.insert(getAllocation(copy.getDest()));
+  });
+  for (Operation *buffer : buffers) {
+    Channel mine;
+    mine.buffers.push_back(cast<AllocOp>(buffer));
+    for (Operation *user : getHandleUsers(cast<AllocOp>(buffer))) {
+      Operation *sibling = loop.getBody()->findAncestorOpInBlock(*user);
+      if (!sibling)
+        continue;
+      if (!mine.firstUse || sibling->isBeforeInBlock(mine.firstUse))
+        mine.firstUse = sibling;
+      if (!mine.lastUse || mine.lastUse->isBeforeInBlock(sibling))
+        mine.lastUse = sibling;
+    }
+    Channel *same = llvm::find_if(channels, [&](const Channel &other) {
+      return other.firstUse == mine.firstUse && other.lastUse == mine.lastUse;
+    });
+    if (same != channels.end())
+      same->buffers.push_back(cast<AllocOp>(buffer));
+    else
+      channels.push_back(mine);
+  }
+  return channels;
+}
+
+SmallVector<CopyOp> RingBuilder::getCopies(Channel &channel, scf::ForOp loop) {
+  SmallVector<CopyOp> copies;
+  loop.getBody()->walk([&](CopyOp copy) {
+    if (copy->hasAttr(kProduce) &&
+        llvm::is_contained(channel.buffers, getAllocation(copy.getDest())))
+      copies.push_back(copy);
+  });
+  return copies;
+}
+
+static bool isTma(CopyOp copy) {
+  return copy.getChoice() && copy.getChoice()->getPath() == Path::Tma;
+}
+
+/// Bytes that a copy by TMA adds to the count of its barrier: its whole box.
+static int64_t getBytes(CopyOp copy) {
+  int64_t elements = 1;
+  for (int64_t size : copy.getDestSizes())
+    elements *= size;
+  return elements *
+         getElementBits(getStorageElementType(copy.getDest().getType())) / 8;
+}
+
+void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
+                                 ArrayRef<CopyOp> copies) {
+  MLIRContext *context = kernel.getContext();
+  Location loc = ring.loop.getLoc();
+  OpBuilder builder(roles);
+  auto type = BufferType::get(ArrayRef<int64_t>{ring.slots},
+                              BarrierType::get(context), MemorySpace::Shared);
+  std::string name;
+  for (AllocOp buffer : channel.buffers)
+    name += "_" + getUserName(buffer);
+  channel.full =
+      AllocOp::create(builder, loc, type, builder.getStringAttr("full" + name));
+  channel.empty = AllocOp::create(builder, loc, type,
+                                  builder.getStringAttr("empty" + name));
+  // One thread expects the bytes; every thread arrives for its own cp.async.
+  int64_t arrivals = 0;
+  if (llvm::any_of(copies, isTma))
+    arrivals += 1;
+  if (!llvm::all_of(copies, isTma))
+    arrivals += producerRole.getThreads();
+  BarrierInitOp::create(builder, loc, channel.full.getResult(), arrivals);
+  BarrierInitOp::create(builder, loc, channel.empty.getResult(),
+                        consumerRole.getWarps());
+}
+
+Value RingBuilder::getPhase(OpBuilder &builder, RingLoop &ring) {
+  return LoadOp::create(
+      builder, ring.loop.getLoc(), builder.getI32Type(), ring.ring.getResult(),
+      makeIndex(builder, ring.loop.getLoc(), 1), TypedAttr(), BoundsAttr());
+}
+
+static void makeAsync(CopyOp copy, Value barrier, Value index) {
+  OpBuilder builder(copy);
+  auto async = CopyAsyncOp::create(
+      builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
+      copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
+      copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
+      copy.getChoiceAttr(), copy.getDisableTma(), copy.getEvictionPolicyAttr(),
+      copy.getPreferAttr(), copy.getCoalescedWidthAttr(), barrier,
+      barrier ? index : Value());
+  async->setAttr(kProduce, builder.getUnitAttr());
+  copy.erase();
+}
+
+LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
+  SmallVector<CopyOp> copies = getCopies(channel, ring.loop);
+  Block *body = ring.loop.getBody();
+  Operation *first = nullptr, *last = nullptr;
+  int64_t bytes = 0;
+  bool conditional = false, tma = false, threads = false;
+  for (CopyOp copy : copies) {
+    Operation *sibling = body->findAncestorOpInBlock(*copy);
+    if (!first)
+      first = sibling;
+    last = sibling;
+    conditional |= sibling != copy;
+    (isTma(copy) ? tma : threads) = true;
+    if (isTma(copy))
+      bytes += getBytes(copy);
+  }
+  Location loc = ring.loop.getLoc();
+  OpBuilder builder(first);
+  Value full = channel.full.getResult(), empty = channel.empty.getResult();
+  // The wait of one thread, and a barrier, would do for the others; they have
+  // to see the slot empty themselves all the same.
+  Value one = makeIndex(builder, loc, 1);
+  Value parity =
+      arith::XOrIOp::create(builder, loc, getPhase(builder, ring), one);
+  BarrierWaitOp::create(builder, loc, empty, ring.slot, parity);
+  if (tma && !conditional)
+    BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Single,
+                            builder.getI64IntegerAttr(bytes),
+                            /*cp_async=*/false);
+  builder.setInsertionPointAfter(last);
+  if (tma && conditional)
+    BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Single,
+                            IntegerAttr(),
+                            /*cp_async=*/false);
+  if (threads)
+    BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Thread,
+                            IntegerAttr(),
+                            /*cp_async=*/true);
+  for (CopyOp copy : copies) {
+    if (isTma(copy) && conditional) {
+      OpBuilder atCopy(copy);
+      BarrierExpectTxOp::create(atCopy, loc, full, ring.slot, getBytes(copy));
+    }
+    makeAsync(copy, isTma(copy) ? full : Value(), ring.slot);
+  }
+  return success();
+}
+
+void RingBuilder::consume(Channel &channel, RingLoop &ring) {
+  Location loc = ring.loop.getLoc();
+  OpBuilder builder(ring.loop.getContext());
+  // Where nothing is used, the slot goes back at once: behind the position.
+  Operation *position = ring.slot.getDefiningOp();
+  if (channel.firstUse)
+    builder.setInsertionPoint(channel.firstUse);
+  else
+    builder.setInsertionPointAfter(position);
+  BarrierWaitOp::create(builder, loc, channel.full.getResult(), ring.slot,
+                        getPhase(builder, ring));
+  if (channel.lastUse)
+    builder.setInsertionPointAfter(channel.lastUse);
+  BarrierArriveOp::create(builder, loc, channel.empty.getResult(), ring.slot,
+                          ArrivalScope::Warp, IntegerAttr(),
+                          /*cp_async=*/false);
+}
+
+LogicalResult RingBuilder::run() {
+  if (failed(pairLoops()))
+    return failure();
+  if (loops.empty())
+    return success();
+  for (auto &[alloc, pair] : loops) {
+    RingLoop producing = *getRingLoop(pair.first);
+    RingLoop consuming = *getRingLoop(pair.second);
+    SmallVector<Channel> channels = findChannels(pair.second);
+    for (Channel &channel : channels) {
+      createBarriers(channel, producing, getCopies(channel, pair.first));
+      if (failed(produce(channel, producing)))
+        return failure();
+      consume(channel, consuming);
+    }
+  }
+  // No role may use a barrier before it is initialised.
+  OpBuilder builder(roles);
+  SyncThreadsOp::create(builder, roles.getLoc(), IntegerAttr(), IntegerAttr());
+  return success();
+}
+
+LogicalResult mlir::tile::insertRingBarriers(KernelOp kernel) {
+  for (auto roles : llvm::make_early_inc_range(
+           kernel.getBodyBlock()->getOps<WarpSpecializeOp>()))
+    if (failed(RingBuilder(kernel, roles).run()))
+      return failure();
+  return success();
+}

@@ -1,0 +1,33 @@
+// Kernels that cannot be split although copies are marked for a producer.
+// RUN: tile-opt %s --split-input-file --verify-diagnostics --tile-specialize-warps
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @thread(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "thread" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      %t = tile.thread_id 0 : i32
+      // expected-error@+1 {{cannot be left to a producer role: it depends on the thread, and a producer has other threads}}
+      tile.copy %A[%t, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    return
+  }
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @threads(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    // expected-error@+1 {{cannot be split into roles: 96 threads are no whole warp groups}}
+    tile.kernel "threads" grid(%c8) threads(96) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    return
+  }
+}

@@ -1,0 +1,104 @@
+// Producer and consumer regions of kernels with copies of a producer role.
+// RUN: tile-opt %s --split-input-file --tile-specialize-warps | filecheck %s
+
+#layout = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @ring(%A: memref<1024x1024xf16>, %C: memref<1024xf32>) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "ring"
+    tile.kernel "ring" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c64 = arith.constant 64 : i32
+      %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x128x64xf16, shared, #layout>
+      %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+      tile.store %c0, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      tile.store %c0, %ring[%c1] : i32, !tile.buffer<2xi32, local>
+      %row = arith.muli %bx, %c64 : i32
+      // Pure values, constants and allocations stay common.
+      // CHECK: %[[ROW:.*]] = arith.muli %bx
+      // CHECK: tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>, #tile.role<consumer, first = 4, warps = 8, registers = 240>] {
+      // The producer: the ring, the loop and the copy.
+      // CHECK-NEXT: tile.store %{{.*}}, %ring
+      // CHECK: scf.for
+      // CHECK: %[[SLOT:.*]] = tile.load %ring
+      // CHECK: tile.subview %A_shared[%[[SLOT]]
+      // CHECK: tile.copy %arg0[%[[ROW]], %{{.*}}] [128, 64] {{.*}}tile.produce
+      // CHECK-NOT: tile.print
+      // CHECK: }, {
+      // The consumers: everything but the copy.
+      // CHECK-NEXT: tile.store %{{.*}}, %ring
+      // CHECK: scf.for
+      // CHECK-NOT: tile.copy
+      // CHECK: tile.print "first"
+      // CHECK: tile.sync_threads
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %column = arith.muli %k, %c64 : i32
+        %view = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared, #layout> to <128x64xf16, shared>
+        tile.copy %A[%row, %column] [128, 64] to %view[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        %first = tile.load %view[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        tile.print "first"(%first : f16)
+        %next = arith.xori %slot, %c1 : i32
+        tile.store %next, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+      tile.sync_threads
+    }
+    return
+  }
+}
+
+// -----
+
+// A condition and its inputs go with the copy; cp.async needs all threads of
+// the producer.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @conditional(%A: memref<1024x1024xf16>, %flags: memref<8xi32>) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "conditional"
+    tile.kernel "conditional" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %a = tile.alloc "A_shared" {tile.slots = 1 : i64} : <1x128x64xf16, shared>
+      %limit = tile.load %flags[%bx] : memref<8xi32> -> i32
+      %double = arith.addi %limit, %limit : i32
+      // CHECK: tile.warp_specialize [#tile.role<producer, first = 0, warps = 4>, #tile.role<consumer, first = 4, warps = 4>] {
+      // CHECK-NEXT: %[[LIMIT:.*]] = tile.load %arg1
+      // CHECK-NEXT: %[[DOUBLE:.*]] = arith.addi %[[LIMIT]], %[[LIMIT]]
+      // CHECK-NEXT: scf.for %[[K:.*]] =
+      // CHECK: %[[IN:.*]] = arith.cmpi slt, %[[K]], %[[DOUBLE]]
+      // CHECK: scf.if %[[IN]] {
+      // CHECK: tile.copy %arg0
+      // CHECK: }, {
+      // CHECK: tile.load %arg1
+      // CHECK: tile.print
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %in = arith.cmpi slt, %k, %double : i32
+        %view = tile.subview %a[%c0, %c0, %c0] [1, 128, 64] : <1x128x64xf16, shared> to <128x64xf16, shared>
+        scf.if %in {
+          tile.copy %A[%k, %c0] [128, 64] to %view[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<cp_async, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+          tile.print "k"(%k : i32)
+        }
+      } {tile.pipeline = #tile.pipeline<ring, slots = 1, ahead = 0>}
+    }
+    return
+  }
+}
+
+// -----
+
+// Kernels without such copies stay as they are.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @plain() {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "plain"
+    // CHECK-NOT: tile.warp_specialize
+    tile.kernel "plain" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      tile.sync_threads
+    }
+    return
+  }
+}
