@@ -255,7 +255,8 @@ void PipelineExpander::readSchedule() {
   for (IssueGroup &group : later)
     groups.push_back(std::move(group));
   for (IssueGroup &group : groups)
-    group.slice = std::make_unique<ProgramSlice>(loop.getBody(), group.producers);
+    group.slice =
+        std::make_unique<ProgramSlice>(loop.getBody(), group.producers);
 }
 
 /// Gives each group its own variables, which start as the loop's do.
