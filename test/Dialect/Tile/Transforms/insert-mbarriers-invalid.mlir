@@ -26,3 +26,25 @@ func.func @attribute(%p: i1) {
   } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 2>}
   return
 }
+
+// -----
+
+// A ring that the consumers do not walk.
+func.func @alone(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  tile.kernel "alone" grid(%c8) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // expected-error@+1 {{is a ring that only one role uses}}
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4>, #tile.role<consumer, first = 4, warps = 4>] {
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }, {
+      tile.sync_threads
+    }
+  }
+  return
+}

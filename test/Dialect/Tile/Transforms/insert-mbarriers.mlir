@@ -132,3 +132,81 @@ func.func @synchronous(%A: memref<?xf16>, %C: memref<?xf32>, %n: i32, %p: i1) {
   }
   return
 }
+
+// -----
+
+// A ring between roles. Buffers used by different operations have barriers of
+// their own; a copy under a condition expects its bytes there, and arrivals
+// happen in every iteration.
+func.func @ring(%A: memref<1024x1024xf16>, %flags: memref<8xi32>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "ring"
+  tile.kernel "ring" grid(%c8) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x128x64xf16, shared>
+    %b = tile.alloc "B_shared" {tile.slots = 2 : i64} : <2x32x64xf16, shared>
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+    // CHECK: %[[FA:.*]] = tile.alloc "full_A_shared" : <2x!tile.barrier, shared>
+    // CHECK: %[[EA:.*]] = tile.alloc "empty_A_shared" : <2x!tile.barrier, shared>
+    // CHECK: tile.barrier_init %[[FA]] {arrivals = 1 : i64}
+    // CHECK: tile.barrier_init %[[EA]] {arrivals = 8 : i64}
+    // CHECK: %[[FB:.*]] = tile.alloc "full_B_shared"
+    // CHECK: %[[EB:.*]] = tile.alloc "empty_B_shared"
+    // CHECK: tile.sync_threads
+    // CHECK-NEXT: tile.warp_specialize
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>, #tile.role<consumer, first = 4, warps = 8, registers = 240>] {
+      // CHECK: scf.for
+      // CHECK: %[[SLOT:.*]] = tile.load %ring
+      // CHECK: %[[PHASE:.*]] = tile.load %ring
+      // CHECK: %[[FREE:.*]] = arith.xori %[[PHASE]]
+      // CHECK: tile.barrier_wait %[[EA]][%[[SLOT]]], %[[FREE]]
+      // CHECK: tile.barrier_arrive %[[FA]][%[[SLOT]]] single {expect = 16384 : i64}
+      // CHECK: tile.copy_async %arg0{{.*}} barrier %[[FA]][%[[SLOT]]]
+      // CHECK: tile.barrier_wait %[[EB]][%[[SLOT]]]
+      // CHECK: scf.if
+      // CHECK: tile.barrier_expect_tx %[[FB]][%[[SLOT]]] {bytes = 4096 : i64}
+      // CHECK: tile.copy_async {{.*}} barrier %[[FB]][%[[SLOT]]]
+      // CHECK: }
+      // CHECK: tile.barrier_arrive %[[FB]][%[[SLOT]]] single :
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %va = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared> to <128x64xf16, shared>
+        %vb = tile.subview %b[%slot, %c0, %c0] [1, 32, 64] : <2x32x64xf16, shared> to <32x64xf16, shared>
+        tile.copy %A[%k, %c0] [128, 64] to %va[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        %flag = tile.load %flags[%k] : memref<8xi32> -> i32
+        %in = arith.cmpi ne, %flag, %c0 : i32
+        scf.if %in {
+          tile.copy %A[%k, %c0] [32, 64] to %vb[%c0, %c0] [32, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<32x64xf16, shared>
+        }
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }, {
+      // CHECK: }, {
+      // CHECK: scf.for
+      // CHECK: %[[SLOT:.*]] = tile.load %ring
+      // CHECK: %[[PHASE:.*]] = tile.load %ring
+      // CHECK: tile.barrier_wait %[[FA]][%[[SLOT]]], %[[PHASE]]
+      // CHECK-NEXT: %[[V:.*]] = tile.load
+      // CHECK-NEXT: tile.barrier_arrive %[[EA]][%[[SLOT]]] warp
+      // CHECK: tile.barrier_wait %[[FB]][%[[SLOT]]]
+      // CHECK-NEXT: scf.if
+      // CHECK: tile.load
+      // CHECK: }
+      // CHECK-NEXT: tile.barrier_arrive %[[EB]][%[[SLOT]]] warp
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %va = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared> to <128x64xf16, shared>
+        %vb = tile.subview %b[%slot, %c0, %c0] [1, 32, 64] : <2x32x64xf16, shared> to <32x64xf16, shared>
+        %v = tile.load %va[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        %flag = tile.load %flags[%k] : memref<8xi32> -> i32
+        %in = arith.cmpi ne, %flag, %c0 : i32
+        scf.if %in {
+          %w = tile.load %vb[%c0, %c0] : !tile.buffer<32x64xf16, shared> -> f16
+          tile.print "w"(%w : f16)
+        }
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+  }
+  return
+}

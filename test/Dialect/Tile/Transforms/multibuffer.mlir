@@ -206,3 +206,47 @@ func.func @views(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// A ring: its position outlives the loop around it.
+#layout = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+func.func @ring(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "ring"
+  tile.kernel "ring" grid(%c8) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // CHECK-DAG: %A_shared = tile.alloc "A_shared" {tile.slots = 3 : i64} : <3x128x64xf16, shared, #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>>
+    // CHECK-DAG: %ring = tile.alloc "ring" {tile.ring = 3 : i64} : <2xi32, local>
+    %a = tile.alloc "A_shared" : <128x64xf16, shared, #layout>
+    // CHECK: tile.store %[[ZERO:.*]], %ring[%[[ZERO]]]
+    // CHECK: tile.store %[[ZERO]], %ring[%[[ONE:.*]]]
+    // CHECK: scf.for
+    scf.for %tile = %c0 to %c8 step %c1 : i32 {
+      // CHECK: scf.for
+      // CHECK: %[[SLOT:.*]] = tile.load %ring[%[[ZERO]]]
+      // CHECK: %[[VIEW:.*]] = tile.subview %A_shared[%[[SLOT]],
+      // CHECK: tile.copy %arg0{{.*}} to %[[VIEW]]{{.*}}tile.produce
+      // CHECK: %[[READ:.*]] = tile.subview %A_shared[%[[SLOT]],
+      // CHECK: tile.load %[[READ]]
+      // CHECK: %[[NEXT:.*]] = arith.addi %[[SLOT]], %[[ONE]]
+      // CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]]
+      // CHECK: %[[MOVED:.*]] = arith.select %[[WRAPS]], %[[ZERO]], %[[NEXT]]
+      // CHECK: tile.store %[[MOVED]], %ring[%[[ZERO]]]
+      // CHECK: %[[PHASE:.*]] = tile.load %ring[%[[ONE]]]
+      // CHECK: %[[FLIP:.*]] = arith.extui %[[WRAPS]]
+      // CHECK: %[[OTHER:.*]] = arith.xori %[[PHASE]], %[[FLIP]]
+      // CHECK: tile.store %[[OTHER]], %ring[%[[ONE]]]
+      // CHECK: } {tile.loop_choice = #tile.choice<tma, "a ring">, tile.pipeline = #tile.pipeline<ring, slots = 3, ahead = 0>}
+      tile.pipelined %c0 to %c8 stages(3) attributes {choice = #tile.choice<tma, "a ring">} {
+      ^bb0(%k: i32):
+        tile.copy %A[%k, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared, #layout>
+        %v = tile.load %a[%c0, %c0] : !tile.buffer<128x64xf16, shared, #layout> -> f16
+        tile.print "v"(%v : f16)
+      }
+    }
+  }
+  return
+}

@@ -357,3 +357,80 @@ func.func @halves(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// A producer role: TMA loads of a loop, on a target that has roles.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @producer(%A: memref<1024x1024xf16>, %m: memref<16xi32>) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "producer" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c64 = arith.constant 64 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      %b = tile.alloc "B_shared" : <64xf16, shared>
+      // One slot is enough for a ring.
+      // CHECK: tile.pipelined {{.*}} stages(1) attributes {choice = #tile.choice<tma, "a producer role loads A_shared into a ring of 1 slot; by the consumers: copy (line {{[0-9]+}}): it is no asynchronous copy", {not_ahead = ["copy (line {{[0-9]+}}): it is no asynchronous copy"], slots = 1 : i64}>}
+      // CHECK: tile.copy %arg0{{.*}} to %A_shared{{.*}}tile.produce
+      // CHECK-NOT: tile.produce
+      tile.pipelined %c0 to %c8 stages(1) {
+      ^bb0(%k: i32):
+        %column = arith.muli %k, %c64 : i32
+        tile.copy %A[%c0, %column] [128, 64] to %a[%c0, %c0] [128, 64] {choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        tile.copy %A[%c0, %column] [1, 64] to %b[%c0] [64] {choice = #tile.choice<simt, "">} : memref<1024x1024xf16> to !tile.buffer<64xf16, shared>
+        %v = tile.load %a[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        tile.print "v"(%v : f16)
+      }
+    }
+    return
+  }
+}
+
+// -----
+
+// The place of a tile depends on what the kernel writes: no role, and the loop
+// says why.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @written(%A: memref<1024x1024xf16>, %m: memref<16xi32>) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "written" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.pipelined {{.*}}no producer role: no load of a pipelined loop can be left to it by TMA (copy (line {{[0-9]+}}): the producer role cannot compute its place: the kernel writes tensor '<unnamed>')
+      // CHECK-NOT: tile.produce
+      tile.pipelined %c0 to %c8 stages(3) {
+      ^bb0(%k: i32):
+        %row = tile.load %m[%k] : memref<16xi32> -> i32
+        tile.copy %A[%row, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        tile.store %k, %m[%k] : i32, memref<16xi32>
+        %v = tile.load %a[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        tile.print "v"(%v : f16)
+      }
+    }
+    return
+  }
+}
+
+// -----
+
+// The option of the user.
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_warp_specialized = true}>} {
+  func.func @disabled(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "disabled" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.pipelined {{.*}}no producer role: disabled by disable_warp_specialized
+      tile.pipelined %c0 to %c8 stages(3) {
+      ^bb0(%k: i32):
+        tile.copy %A[%k, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        %v = tile.load %a[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        tile.print "v"(%v : f16)
+      }
+    }
+    return
+  }
+}
