@@ -176,6 +176,17 @@ private:
   LogicalResult lowerElement(Operation *op);
   LogicalResult lowerPrint(tile::PrintOp op);
 
+  //===--- LowerRoles.cpp, LowerBarriers.cpp
+  //----------------------------------===//
+  LogicalResult lowerRoles(tile::WarpSpecializeOp op);
+  /// Replaces the program's thread ids in `region`, but not in roles inside.
+  void replaceThreadIds(Region &region, bool countsFromRole);
+  /// Barrier of the threads that run the current code: the block or a role.
+  void meetThreads();
+  /// Calls `emit` where one thread of the current role (or block) runs.
+  void asOneThread(llvm::function_ref<void()> emit);
+  LogicalResult lowerBarrierOp(Operation *op);
+
   //===--- LowerCopy.cpp, MatrixMoves.cpp
   //--------------------------------------===//
   /// Fails without a trace when cp.async cannot do the copy.
@@ -209,7 +220,12 @@ private:
   SmallVector<Value> loadOperand(MmaOperandLoader &loader, int64_t step);
 
   tile::KernelOp kernel;
+  /// Threads that run the current code together: of the block, or of a role.
   int64_t threads;
+  /// The role whose code is lowered; null outside of roles.
+  tile::RoleAttr role;
+  /// Hardware barrier of its threads.
+  int64_t roleBarrier = 0;
   IndexBuilder ix;
   OpBuilder &b;
   /// Values that dominate the kernel are emitted before this operation.

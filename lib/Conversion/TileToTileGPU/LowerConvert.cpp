@@ -150,7 +150,7 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   if (plan->warpLocal)
     tile_gpu::WarpSyncOp::create(b, loc);
   else
-    tile_gpu::BarrierOp::create(b, loc, IntegerAttr(), IntegerAttr());
+    meetThreads();
   run(*dest, /*isStore=*/false, plan->loadElements);
   writeRegisters(dest->alloc, to);
   return success();

@@ -234,7 +234,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
           b, loc, value, ix.materialize(ix.mul(at, bytes)),
           static_cast<uint32_t>(*base), predicate, alignment);
     }
-    tile_gpu::BarrierOp::create(b, loc, IntegerAttr(), IntegerAttr());
+    meetThreads();
     for (auto [r, value] : llvm::enumerate(partial)) {
       Value address = ix.materialize(ix.mul(linear(r), partials * bytes));
       Value occupied = occupancyPredicate(plan->result, r);

@@ -147,6 +147,10 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         return success();
       })
       .Case<tile::SyncThreadsOp>([&](tile::SyncThreadsOp sync) {
+        if (!sync.getId() && !sync.getCount()) {
+          meetThreads();
+          return success();
+        }
         tile_gpu::BarrierOp::create(b, ix.loc(), sync.getIdAttr(),
                                     sync.getCountAttr());
         return success();
@@ -159,6 +163,12 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         tile_gpu::AsyncWaitOp::create(b, ix.loc(), wait.getPending());
         return success();
       })
+      .Case<tile::WarpSpecializeOp>(
+          [&](auto roles) { return lowerRoles(roles); })
+      .Case<tile::BarrierInitOp, tile::BarrierWaitOp, tile::BarrierArriveOp,
+            tile::BarrierExpectTxOp, tile::FenceProxyOp,
+            tile::SetMaxRegistersOp>(
+          [&](Operation *barrier) { return lowerBarrierOp(barrier); })
       .Case<tile::PipelinedOp>([&](tile::PipelinedOp loop) -> LogicalResult {
         return loop.emitOpError(
             "must be a plain loop here; run tile-multibuffer");
@@ -237,6 +247,7 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult KernelLowering::run() {
+  int64_t launchThreads = kernel.getLaunchThreads();
   if (failed(unrollLoops()))
     return failure();
   if (failed(classifyLocals()))
@@ -248,35 +259,7 @@ LogicalResult KernelLowering::run() {
   entry = arith::ConstantOp::create(entryBuilder, kernel.getLoc(),
                                     entryBuilder.getI32IntegerAttr(0));
 
-  // The program's view of the thread id.
-  SmallVector<tile::ThreadIdOp> ids;
-  kernel.walk([&](tile::ThreadIdOp id) { ids.push_back(id); });
-  for (tile::ThreadIdOp id : ids) {
-    IndexBuilder at(b.getContext());
-    at.builder().setInsertionPoint(entry);
-    at.setLocation(id.getLoc());
-    Value value = threadId();
-    int64_t axis = id.getAxis();
-    if (std::optional<ArrayRef<int64_t>> shape = kernel.getThreadShape()) {
-      if (axis >= static_cast<int64_t>(shape->size())) {
-        value = at.i32(0);
-      } else {
-        int64_t stride = 1;
-        for (int64_t d = 0; d < axis; ++d)
-          stride *= (*shape)[d];
-        value = at.divide(value, stride);
-        if (stride * (*shape)[axis] < threads)
-          value = at.remainder(value, (*shape)[axis]);
-        if (!value)
-          value = at.i32(0);
-      }
-    } else if (axis > 0) {
-      value = at.i32(0);
-    }
-    id.getResult().replaceAllUsesWith(value);
-    id.erase();
-  }
-
+  replaceThreadIds(kernel.getBody(), /*countsFromRole=*/true);
   if (failed(lowerBlock(body)))
     return failure();
   entry->erase();
@@ -291,6 +274,11 @@ LogicalResult KernelLowering::run() {
   for (Operation *handle : llvm::reverse(handles))
     if (handle->use_empty())
       handle->erase();
+  // From here on the threads are those of the launch.
+  if (launchThreads != static_cast<int64_t>(kernel.getThreads())) {
+    kernel.setThreads(launchThreads);
+    kernel.removeThreadShapeAttr();
+  }
   return success();
 }
 

@@ -1,0 +1,125 @@
+//===- LowerBarriers.cpp - mbarriers and fences -----------------*- C++ -*-===//
+//
+// Who executes an arrival: every thread, one lane of every warp, or one thread
+// of the role. The lanes of a warp are brought together before one of them
+// arrives for all.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace tilemlir;
+using namespace tilemlir::to_gpu;
+
+static constexpr int64_t kBarrierBytes = 8;
+
+LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
+  Location loc = ix.loc();
+  auto address = [&](Value barriers, Value index) -> FailureOr<Value> {
+    tile::AllocOp alloc = tile::getAllocation(barriers);
+    if (barriers != alloc.getResult()) {
+      op->emitOpError(
+          "needs the barriers as they were allocated, not a view of "
+          "them");
+      return failure();
+    }
+    auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
+    if (!offset) {
+      op->emitOpError("uses barriers '")
+          << tile::getUserName(barriers)
+          << "' without an address; run tile-allocate-memory";
+      return failure();
+    }
+    Value result =
+        ix.add(ix.mul(index, kBarrierBytes), ix.i32(offset.getInt()));
+    return result ? result : ix.i32(0);
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::BarrierInitOp init) -> LogicalResult {
+        FailureOr<Value> first = address(init.getBarriers(), Value());
+        if (failed(first))
+          return failure();
+        int64_t count = init.getBarriers().getType().getNumElements();
+        asOneThread([&] {
+          for (int64_t index = 0; index < count; ++index)
+            tile_gpu::MbarrierInitOp::create(
+                b, loc,
+                index ? ix.add(*first, ix.i32(index * kBarrierBytes)) : *first,
+                init.getArrivals());
+          tile_gpu::MbarrierInitFenceOp::create(b, loc);
+        });
+        return success();
+      })
+      .Case([&](tile::BarrierWaitOp wait) -> LogicalResult {
+        FailureOr<Value> barrier = address(wait.getBarriers(), wait.getIndex());
+        if (failed(barrier))
+          return failure();
+        tile_gpu::MbarrierWaitOp::create(b, loc, *barrier, wait.getParity());
+        return success();
+      })
+      .Case([&](tile::BarrierExpectTxOp expect) -> LogicalResult {
+        FailureOr<Value> barrier =
+            address(expect.getBarriers(), expect.getIndex());
+        if (failed(barrier))
+          return failure();
+        asOneThread([&] {
+          tile_gpu::MbarrierExpectTxOp::create(b, loc, *barrier,
+                                               ix.i32(expect.getBytes()),
+                                               Value(), /*no_arrive=*/true);
+        });
+        return success();
+      })
+      .Case([&](tile::BarrierArriveOp arrive) -> LogicalResult {
+        FailureOr<Value> barrier =
+            address(arrive.getBarriers(), arrive.getIndex());
+        if (failed(barrier))
+          return failure();
+        auto emit = [&] {
+          if (arrive.getCpAsync())
+            tile_gpu::MbarrierArriveCpAsyncOp::create(b, loc, *barrier);
+          else if (arrive.getExpect())
+            tile_gpu::MbarrierExpectTxOp::create(b, loc, *barrier,
+                                                 ix.i32(*arrive.getExpect()),
+                                                 Value(), /*no_arrive=*/false);
+          else
+            tile_gpu::MbarrierArriveOp::create(b, loc, *barrier, Value(), 1);
+        };
+        switch (arrive.getScope()) {
+        case tile::ArrivalScope::Thread:
+          emit();
+          break;
+        case tile::ArrivalScope::Single:
+          asOneThread(emit);
+          break;
+        case tile::ArrivalScope::Warp: {
+          if (role && role.getSingle()) {
+            emit();
+            break;
+          }
+          tile_gpu::WarpSyncOp::create(b, loc);
+          Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
+          tile_gpu::MbarrierArriveOp::create(b, loc, *barrier, elected, 1);
+          break;
+        }
+        }
+        return success();
+      })
+      .Case([&](tile::FenceProxyOp) -> LogicalResult {
+        tile_gpu::FenceProxyOp::create(b, loc,
+                                       tile_gpu::ProxyKind::AsyncSharedCta);
+        return success();
+      })
+      .Case([&](tile::SetMaxRegistersOp set) -> LogicalResult {
+        tile_gpu::SetMaxRegistersOp::create(
+            b, loc,
+            set.getIncrease() ? tile_gpu::RegisterAction::Increase
+                              : tile_gpu::RegisterAction::Decrease,
+            set.getCount());
+        return success();
+      })
+      .Default([](Operation *other) -> LogicalResult {
+        return other->emitOpError("is no operation of barriers");
+      });
+}

@@ -1,0 +1,182 @@
+//===- LowerRoles.cpp - Code of different warps -----------------*- C++ -*-===//
+//
+// A role becomes a branch on the number of the warp, which all threads of a
+// warp agree on. Inside of it, threads count from the first one of the role:
+// layouts, and everything computed from the thread id, is its own.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace tilemlir;
+using namespace tilemlir::to_gpu;
+
+void KernelLowering::replaceThreadIds(Region &region, bool countsFromRole) {
+  SmallVector<tile::ThreadIdOp> ids;
+  region.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<tile::WarpSpecializeOp>(op))
+      return WalkResult::skip();
+    if (auto id = dyn_cast<tile::ThreadIdOp>(op))
+      ids.push_back(id);
+    return WalkResult::advance();
+  });
+  for (tile::ThreadIdOp id : ids) {
+    IndexBuilder at(b.getContext());
+    at.builder().setInsertionPoint(entry);
+    at.setLocation(id.getLoc());
+    Value value = threadId();
+    int64_t count = threads;
+    if (!countsFromRole) {
+      value = tile_gpu::ThreadIdOp::create(at.builder(), id.getLoc(),
+                                           at.builder().getI32Type());
+      count = kernel.getThreads();
+    }
+    int64_t axis = id.getAxis();
+    if (std::optional<ArrayRef<int64_t>> shape = kernel.getThreadShape()) {
+      if (axis >= static_cast<int64_t>(shape->size())) {
+        value = at.i32(0);
+      } else {
+        int64_t stride = 1;
+        for (int64_t d = 0; d < axis; ++d)
+          stride *= (*shape)[d];
+        value = at.divide(value, stride);
+        if (stride * (*shape)[axis] < count)
+          value = at.remainder(value, (*shape)[axis]);
+        if (!value)
+          value = at.i32(0);
+      }
+    } else if (axis > 0) {
+      value = at.i32(0);
+    }
+    id.getResult().replaceAllUsesWith(value);
+    id.erase();
+  }
+}
+
+void KernelLowering::meetThreads() {
+  if (!role) {
+    tile_gpu::BarrierOp::create(b, ix.loc(), IntegerAttr(), IntegerAttr());
+    return;
+  }
+  // One thread alone has nobody to meet.
+  if (role.getSingle())
+    return;
+  tile_gpu::BarrierOp::create(b, ix.loc(), b.getI64IntegerAttr(roleBarrier),
+                              b.getI64IntegerAttr(threads));
+}
+
+void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
+  if (role && role.getSingle()) {
+    emit();
+    return;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  Location loc = ix.loc();
+  Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
+  Value isFirst = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::eq, warp,
+      arith::ConstantOp::create(
+          b, loc, b.getI32IntegerAttr(role ? role.getFirst() : 0)));
+  auto inWarp = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(inWarp.thenBlock());
+  Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
+  auto inThread = scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(inThread.thenBlock());
+  ix.pushScope();
+  emit();
+  ix.popScope();
+}
+
+LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
+  Location loc = op.getLoc();
+  Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  };
+
+  // What is computed once per kernel is computed once per role instead.
+  int64_t outerThreads = threads;
+  Operation *outerEntry = entry;
+  Value outerThreadId = cachedThreadId;
+  auto outerFunctions = cachedFunctions;
+  auto outerOffsets = cachedOffsets;
+  auto outerPrimary = cachedPrimary;
+  auto outerMemories = localMemories;
+  for (unsigned index = 0; index < op.getRoles().size(); ++index) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op);
+    role = op.getRole(index);
+    roleBarrier = index + 1;
+    threads = role.getThreads();
+    int64_t end = role.getFirst() + role.getWarps();
+    Value condition;
+    if (role.getFirst() > 0)
+      condition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp,
+                                        constant(role.getFirst()));
+    if (end * 32 < kernel.getLaunchThreads() || !condition) {
+      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                          warp, constant(end));
+      condition =
+          condition
+              ? arith::AndIOp::create(b, loc, condition, below).getResult()
+              : below;
+    }
+    auto branch =
+        scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (role.getRegisters())
+      tile_gpu::SetMaxRegistersOp::create(
+          b, loc,
+          role.getKind() == tile::RoleKind::Producer
+              ? tile_gpu::RegisterAction::Decrease
+              : tile_gpu::RegisterAction::Increase,
+          role.getRegisters());
+    Block *body = branch.thenBlock();
+    if (role.getSingle()) {
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            warp, constant(role.getFirst()));
+      auto inWarp =
+          scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(inWarp.thenBlock());
+      Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
+      auto inThread =
+          scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
+      body = inThread.thenBlock();
+    }
+    b.setInsertionPoint(body->getTerminator());
+    entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    cachedThreadId = {};
+    cachedFunctions.clear();
+    cachedOffsets.clear();
+    cachedPrimary.clear();
+    localMemories.clear();
+    if (role.getFirst() > 0) {
+      OpBuilder atEntry(entry);
+      Value id =
+          tile_gpu::ThreadIdOp::create(atEntry, loc, atEntry.getI32Type());
+      Value first = arith::ConstantOp::create(
+          atEntry, loc, atEntry.getI32IntegerAttr(role.getFirst() * 32));
+      cachedThreadId = arith::SubIOp::create(atEntry, loc, id, first);
+    }
+    Region &region = op.getRegions()[index];
+    replaceThreadIds(region, role.getKind() != tile::RoleKind::User);
+    Block &source = region.front();
+    body->getOperations().splice(body->getTerminator()->getIterator(),
+                                 source.getOperations());
+    LogicalResult result = lowerBlock(*body);
+    entry->erase();
+    if (failed(result))
+      return failure();
+  }
+  role = {};
+  roleBarrier = 0;
+  threads = outerThreads;
+  entry = outerEntry;
+  cachedThreadId = outerThreadId;
+  cachedFunctions = std::move(outerFunctions);
+  cachedOffsets = std::move(outerOffsets);
+  cachedPrimary = std::move(outerPrimary);
+  localMemories = std::move(outerMemories);
+  return success();
+}
