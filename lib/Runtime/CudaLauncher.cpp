@@ -31,13 +31,14 @@ CudaLauncher::CudaLauncher(const LaunchProgram &program,
   }
 }
 
-CudaLauncher::DeviceState &CudaLauncher::device(int ordinal) {
+CudaLauncher::DeviceState &CudaLauncher::findDevice(int ordinal) {
   std::lock_guard<std::mutex> lock(mutex);
   if (static_cast<size_t>(ordinal) >= devices.size())
     devices.resize(static_cast<size_t>(ordinal) + 1);
   std::unique_ptr<DeviceState> &slot = devices[static_cast<size_t>(ordinal)];
   if (!slot)
     slot = load(ordinal);
+  recent.store(slot.get(), std::memory_order_release);
   return *slot;
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 using namespace tilemlir::runtime;
 using Kind = ExpressionTree::Kind;
@@ -48,6 +49,8 @@ void LaunchProgram::begin(Call &call) const {
   call.pointers.resize(count);
   call.scalars.resize(count);
   call.present.resize(count);
+  call.begins.resize(count);
+  call.ends.resize(count);
   call.workspaces.resize(launchPlan.workspaces.size());
   call.workspaceBytes.resize(launchPlan.workspaces.size());
   call.values.resize(parameterCount);
@@ -59,54 +62,55 @@ void LaunchProgram::begin(Call &call) const {
 
 void LaunchProgram::bindTensor(Call &call, int32_t index,
                                const TensorView &view) const {
+  const CompiledArgument &compiled = compiledArguments[index];
+  // Named by messages and read by nothing else.
   const Argument &argument = launchPlan.arguments[index];
-  if (argument.kind == ArgumentKind::Tensor) {
-    if (!(view.dtype == dlpackType(argument.dtype)))
+  if (compiled.kind == ArgumentKind::Tensor) {
+    if (!(view.dtype == compiled.dtype))
       fail("dtype", {{"argument", argument.name},
                      {"found", dlpackTypeName(view.dtype)},
                      {"expected", longName(argument.dtype)}});
-    if (view.rank != ranks[index])
+    if (view.rank != compiled.rank)
       fail("rank", {{"argument", argument.name},
                     {"found", int64_t{view.rank}},
                     {"shape", listText(view.shape, view.rank)},
-                    {"expected", int64_t{ranks[index]}}});
+                    {"expected", int64_t{compiled.rank}}});
   }
-  bool rightType = launchPlan.isCpu()
-                       ? view.deviceType == dlpack::kCPU ||
-                             view.deviceType == dlpack::kCUDAHost
-                       : view.deviceType == dlpack::kCUDA ||
-                             view.deviceType == dlpack::kCUDAManaged;
+  bool rightType = onCpu ? view.deviceType == dlpack::kCPU ||
+                               view.deviceType == dlpack::kCUDAHost
+                         : view.deviceType == dlpack::kCUDA ||
+                               view.deviceType == dlpack::kCUDAManaged;
   if (!rightType)
     fail("device", {{"argument", argument.name},
                     {"found", deviceText(view.deviceType, view.deviceId)},
-                    {"expected", launchPlan.isCpu() ? "cpu" : "cuda"},
+                    {"expected", onCpu ? "cpu" : "cuda"},
                     {"target", launchPlan.target}});
   if (call.firstTensor < 0) {
     call.firstTensor = index;
     call.deviceType = view.deviceType;
     call.deviceId = view.deviceId;
-  } else if (!launchPlan.isCpu() && view.deviceId != call.deviceId) {
+  } else if (!onCpu && view.deviceId != call.deviceId) {
     fail("device-mismatch",
          {{"argument", argument.name},
           {"found", deviceText(view.deviceType, view.deviceId)},
           {"first", launchPlan.arguments[call.firstTensor].name},
           {"expected", deviceText(call.deviceType, call.deviceId)}});
   }
-  if (view.readOnly && argument.written)
+  if (view.readOnly && compiled.written)
     fail("read-only", {{"argument", argument.name}});
   call.pointers[index] = view.data;
   call.present[index] = true;
-  if (argument.kind != ArgumentKind::Tensor)
+  if (compiled.kind != ArgumentKind::Tensor)
     return;
   const int32_t rank = view.rank;
-  int64_t *dims = call.slots.data() + dimSlots[index];
+  int64_t *dims = call.slots.data() + compiled.dimSlot;
   int64_t *strides = dims + rank;
   bool empty = false;
   for (int32_t axis = 0; axis < rank; ++axis) {
     dims[axis] = view.shape[axis];
     empty |= dims[axis] == 0;
   }
-  if (argument.strided && view.strides) {
+  if (compiled.strided && view.strides) {
     for (int32_t axis = 0; axis < rank; ++axis)
       strides[axis] = view.strides[axis];
   } else {
@@ -127,13 +131,37 @@ void LaunchProgram::bindTensor(Call &call, int32_t index,
                               {"expected", listText(strides, rank)}});
   }
   auto address = reinterpret_cast<uintptr_t>(view.data);
-  if (address % static_cast<uintptr_t>(byteWidth(argument.dtype)) != 0)
+  if ((address & (compiled.bytes - 1)) != 0)
     fail("misaligned", {{"argument", argument.name},
                         {"bytes", byteWidth(argument.dtype)},
                         {"dtype", longName(argument.dtype)}});
   if (!view.data && !empty)
     fail("null-data",
          {{"argument", argument.name}, {"shape", listText(dims, rank)}});
+  setSpan(call, index);
+}
+
+/// Remembers the bytes [begin, end) that the elements of an argument span; for
+/// an empty one a range that meets no other. Interleaved strided tensors count
+/// as overlapping: the slower variant is still right.
+void LaunchProgram::setSpan(Call &call, int32_t index) const {
+  const CompiledArgument &compiled = compiledArguments[index];
+  const int64_t *sizes = call.slots.data() + compiled.dimSlot;
+  const int64_t *steps = sizes + compiled.rank;
+  auto bytes = static_cast<int64_t>(compiled.bytes);
+  int64_t below = 0, above = 0;
+  for (int32_t axis = 0; axis < compiled.rank; ++axis) {
+    if (sizes[axis] == 0) {
+      call.begins[index] = std::numeric_limits<uintptr_t>::max();
+      call.ends[index] = 0;
+      return;
+    }
+    int64_t span = (sizes[axis] - 1) * steps[axis] * bytes;
+    (span < 0 ? below : above) += span;
+  }
+  auto base = reinterpret_cast<uintptr_t>(call.pointers[index]);
+  call.begins[index] = base + static_cast<uintptr_t>(below);
+  call.ends[index] = base + static_cast<uintptr_t>(above + bytes);
 }
 
 void LaunchProgram::bindScalar(Call &call, int32_t argument,
@@ -218,71 +246,43 @@ void LaunchProgram::outputShape(const Call &call, int32_t argument,
   }
 }
 
-bool LaunchProgram::overlaps(const Call &call, int32_t left,
-                             int32_t right) const {
-  // Byte range [low, high) that the elements of an argument span. Interleaved
-  // strided tensors count as overlapping: the slower variant is still right.
-  auto range = [&](int32_t index, uintptr_t &low, uintptr_t &high) {
-    const int64_t *sizes = dims(call, index);
-    const int64_t *steps = strides(call, index);
-    int64_t bytes = byteWidth(launchPlan.arguments[index].dtype);
-    int64_t below = 0, above = 0;
-    for (int32_t axis = 0; axis < ranks[index]; ++axis) {
-      if (sizes[axis] == 0)
+bool LaunchProgram::holds(const Call &call, const CompiledGuard &guard) const {
+  switch (guard.kind) {
+  case GuardKind::Aligned: {
+    if (!call.present[guard.argument])
+      return true;
+    auto address = reinterpret_cast<uintptr_t>(call.pointers[guard.argument]);
+    if ((guard.bytes & (guard.bytes - 1)) != 0) // no power of two
+      return address % guard.bytes == 0 &&
+             (guard.rowSlot < 0 ||
+              static_cast<uint64_t>(call.slots[guard.rowSlot]) *
+                      guard.elementBytes % guard.bytes ==
+                  0);
+    uint64_t low = address;
+    if (guard.rowSlot >= 0)
+      low |=
+          static_cast<uint64_t>(call.slots[guard.rowSlot]) * guard.elementBytes;
+    return (low & (guard.bytes - 1)) == 0;
+  }
+  case GuardKind::NoAlias:
+    for (auto [left, right] : guard.pairs)
+      if (call.present[left] && call.present[right] &&
+          call.begins[left] < call.ends[right] &&
+          call.begins[right] < call.ends[left])
         return false;
-      int64_t span = (sizes[axis] - 1) * steps[axis] * bytes;
-      (span < 0 ? below : above) += span;
-    }
-    auto base = reinterpret_cast<uintptr_t>(call.pointers[index]);
-    low = base + static_cast<uintptr_t>(below);
-    high = base + static_cast<uintptr_t>(above + bytes);
     return true;
-  };
-  uintptr_t leftLow, leftHigh, rightLow, rightHigh;
-  return call.present[left] && call.present[right] &&
-         range(left, leftLow, leftHigh) && range(right, rightLow, rightHigh) &&
-         leftLow < rightHigh && rightLow < leftHigh;
-}
-
-/// Code may take the rows of a contiguous tensor as aligned like its base. The
-/// compiler has checked a constant row length; a dynamic one is known only now.
-bool LaunchProgram::hasAlignedRows(const Call &call, const Guard &guard) const {
-  const Argument &argument = launchPlan.arguments[guard.argument];
-  int32_t rank = ranks[guard.argument];
-  if (rank < 2 || argument.strided ||
-      argument.shape.back().kind == ExpressionTree::Kind::Constant)
-    return true;
-  int64_t elements = dims(call, guard.argument)[rank - 1];
-  return elements * byteWidth(argument.dtype) % guard.bytes == 0;
+  case GuardKind::ExpressionTrue:
+    return guard.value.evaluate(call.slots.data()) != 0;
+  }
+  return false;
 }
 
 uint64_t LaunchProgram::violatedGuards(const Call &call) const {
   uint64_t violated = 0;
-  for (size_t i = 0; i < launchPlan.guards.size(); ++i) {
-    const Guard &guard = launchPlan.guards[i];
-    bool holds = true;
-    switch (guard.kind) {
-    case GuardKind::Aligned:
-      holds = !call.present[guard.argument] ||
-              (reinterpret_cast<uintptr_t>(call.pointers[guard.argument]) %
-                       static_cast<uintptr_t>(guard.bytes) ==
-                   0 &&
-               hasAlignedRows(call, guard));
-      break;
-    case GuardKind::NoAlias:
-      for (int32_t written : guard.written) {
-        for (int32_t read : guard.read)
-          holds &= written == read || !overlaps(call, written, read);
-        for (int32_t other : guard.written)
-          holds &= written >= other || !overlaps(call, written, other);
-      }
-      break;
-    case GuardKind::ExpressionTrue:
-      holds = guardValues[i].evaluate(call.slots.data()) != 0;
-      break;
-    }
-    if (holds)
+  for (size_t i = 0; i < guards.size(); ++i) {
+    if (holds(call, guards[i]))
       continue;
+    const Guard &guard = launchPlan.guards[i];
     if (!guard.selectsVariant)
       fail("guard", {{"message", guard.message},
                      {"expression", guard.kind == GuardKind::ExpressionTrue
@@ -329,7 +329,7 @@ bool LaunchProgram::finish(Call &call) const {
       anything = true;
       for (int axis = 0; axis < 3; ++axis) {
         // The CPU entry takes the grid as int32.
-        int64_t limit = launchPlan.isCpu() ? gridLimits[0] : gridLimits[axis];
+        int64_t limit = onCpu ? gridLimits[0] : gridLimits[axis];
         if (extents[axis] > limit)
           fail("grid-limit", {{"axis", int64_t{axis}},
                               {"extent", extents[axis]},
@@ -356,12 +356,7 @@ bool LaunchProgram::finish(Call &call) const {
         break;
       case ParameterKind::Expression: {
         int64_t value = parameter.value.evaluate(slots);
-        bool fits = isSigned(parameter.dtype)
-                        ? value >= minimumValue(parameter.dtype) &&
-                              value <= static_cast<int64_t>(
-                                           maximumValue(parameter.dtype))
-                        : value >= 0 && static_cast<uint64_t>(value) <=
-                                            maximumValue(parameter.dtype);
+        bool fits = value >= parameter.minimum && value <= parameter.maximum;
         if (!fits && !empty)
           fail("parameter-range",
                {{"expression", describe(plan.parameters[i].value)},

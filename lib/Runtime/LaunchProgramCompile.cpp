@@ -8,11 +8,13 @@
 #include "tilemlir/Runtime/LaunchProgram.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace tilemlir::runtime;
 using Kind = ExpressionTree::Kind;
 
-LaunchProgram::LaunchProgram(LaunchPlan plan) : launchPlan(std::move(plan)) {
+LaunchProgram::LaunchProgram(LaunchPlan plan)
+    : launchPlan(std::move(plan)), onCpu(launchPlan.isCpu()) {
   layOutSlots();
   compile();
 }
@@ -52,6 +54,10 @@ void LaunchProgram::layOutSlots() {
               "' needs one stride per dimension");
     ranks.push_back(rank);
     dimSlots.push_back(next);
+    compiledArguments.push_back(
+        {argument.kind, dlpackType(argument.dtype), argument.strided,
+         argument.written, rank, next,
+         static_cast<uint64_t>(byteWidth(argument.dtype))});
     next += 2 * rank;
     if (!outputFlags[i])
       inputs.push_back(static_cast<int32_t>(i));
@@ -139,7 +145,7 @@ void LaunchProgram::compile() {
     valid &= std::all_of(guard.read.begin(), guard.read.end(), isTensor);
     if (!valid)
       badPlan("a guard names an argument that is not a tensor");
-    guardValues.emplace_back(guard.value, slots);
+    compileGuard(guard, slots);
     selecting += guard.selectsVariant;
   }
   if (launchPlan.guards.size() > 64 && selecting)
@@ -198,13 +204,54 @@ void LaunchProgram::compile() {
           needsScalar ? arguments[parameter.index].dtype : parameter.dtype;
       if (parameter.kind == ParameterKind::Expression && !isInteger(dtype))
         badPlan("an expression parameter must be an integer");
-      compiled.parameters.push_back({parameter.kind, dtype, parameter.index,
-                                     Expression(parameter.value, slots)});
+      CompiledParameter entry{
+          parameter.kind,  dtype,
+          parameter.index, Expression(parameter.value, slots),
+          /*minimum=*/0,   /*maximum=*/0};
+      if (parameter.kind == ParameterKind::Expression) {
+        // Values are 64-bit signed: no u64 above that range can occur.
+        entry.minimum = minimumValue(dtype);
+        entry.maximum = static_cast<int64_t>(std::min(
+            maximumValue(dtype),
+            static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
+      }
+      compiled.parameters.push_back(std::move(entry));
     }
     parameterOffsets.push_back(parameterCount);
     parameterCount += compiled.parameters.size();
     launches.push_back(std::move(compiled));
   }
+}
+
+void LaunchProgram::compileGuard(const Guard &guard,
+                                 const Expression::SlotOf &slotOf) {
+  CompiledGuard compiled;
+  compiled.kind = guard.kind;
+  compiled.argument = guard.argument;
+  compiled.bytes = static_cast<uint64_t>(guard.bytes);
+  compiled.rowSlot = -1;
+  compiled.elementBytes = 0;
+  compiled.value = Expression(guard.value, slotOf);
+  if (guard.kind == GuardKind::Aligned) {
+    // Code may take the rows of a contiguous tensor as aligned like its base.
+    // The compiler has checked a constant row length; a dynamic one is known
+    // only by the call.
+    const Argument &argument = launchPlan.arguments[guard.argument];
+    int32_t rank = ranks[guard.argument];
+    if (rank >= 2 && !argument.strided &&
+        argument.shape.back().kind != Kind::Constant)
+      compiled.rowSlot = dimSlots[guard.argument] + rank - 1;
+    compiled.elementBytes = static_cast<uint64_t>(byteWidth(argument.dtype));
+  }
+  for (int32_t written : guard.written) {
+    for (int32_t read : guard.read)
+      if (written != read)
+        compiled.pairs.emplace_back(written, read);
+    for (int32_t other : guard.written)
+      if (written < other)
+        compiled.pairs.emplace_back(written, other);
+  }
+  guards.push_back(std::move(compiled));
 }
 
 void LaunchProgram::compileChecks(const Expression::SlotOf &slotsOf) {

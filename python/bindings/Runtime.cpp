@@ -134,7 +134,12 @@ NB_MODULE(_runtime, m) {
       "driver_problem",
       []() -> nb::object {
         std::string reason;
-        if (cuda::driverAvailable(&reason))
+        bool available;
+        {
+          nb::gil_scoped_release released; // cuInit may take a second
+          available = cuda::driverAvailable(&reason);
+        }
+        if (available)
           return nb::none();
         return nb::str(reason.c_str());
       },

@@ -11,6 +11,7 @@
 #include "tilemlir/Runtime/CudaDevice.h"
 #include "tilemlir/Runtime/LaunchProgram.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,8 +35,12 @@ public:
     std::vector<Function> kernels;   ///< distinct kernels, in name order
   };
 
-  /// Loads the images on first use.
-  DeviceState &device(int ordinal);
+  /// Loads the images on first use. Takes no lock for the device of the call
+  /// before.
+  DeviceState &device(int ordinal) {
+    DeviceState *known = recent.load(std::memory_order_acquire);
+    return known && known->ordinal == ordinal ? *known : findDevice(ordinal);
+  }
 
   /// Fills call.tensorMaps; throws Failure("tensor-map").
   void encodeTensorMaps(Call &call);
@@ -63,6 +68,7 @@ private:
     size_t next = 0;
   };
 
+  DeviceState &findDevice(int ordinal);
   std::unique_ptr<DeviceState> load(int ordinal) const;
   void encode(size_t index, CachedMap &entry) const;
   [[noreturn]] void failLaunch(Result result, size_t launch, const Call &call,
@@ -75,7 +81,8 @@ private:
   std::vector<size_t> kernelOfLaunch;                ///< per launch
   std::vector<std::unique_ptr<DeviceState>> devices; ///< by ordinal
   std::vector<MapCache> caches;                      ///< per tensor map
-  std::mutex mutex; ///< guards devices and caches
+  std::mutex mutex;                           ///< guards devices and caches
+  std::atomic<DeviceState *> recent{nullptr}; ///< owned by `devices`
 };
 
 } // namespace tilemlir::runtime::cuda

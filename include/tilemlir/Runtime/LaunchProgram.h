@@ -34,6 +34,8 @@ struct Call {
   InlineBuffer<void *, 24> pointers;  ///< per argument
   InlineBuffer<uint64_t, 24> scalars; ///< per argument: value bits
   InlineBuffer<bool, 24> present;     ///< per argument
+  InlineBuffer<uintptr_t, 24> begins; ///< per argument: first byte spanned,
+  InlineBuffer<uintptr_t, 24> ends;   ///< and the one behind the last
   InlineBuffer<void *, 8> workspaces; ///< per workspace
   InlineBuffer<int64_t, 8> workspaceBytes;
   InlineBuffer<uint64_t, 64> values;   ///< parameter values of all launches
@@ -112,7 +114,26 @@ public:
                             int64_t value) const;
 
 private:
-  bool hasAlignedRows(const Call &call, const Guard &guard) const;
+  /// What each call checks of an argument, side by side in memory; the plan has
+  /// the rest, which only messages need.
+  struct CompiledArgument {
+    ArgumentKind kind;
+    DLPackType dtype;
+    bool strided, written;
+    int32_t rank, dimSlot;
+    uint64_t bytes; ///< per element, a power of two
+  };
+  struct CompiledGuard {
+    GuardKind kind;
+    int32_t argument; ///< Aligned
+    uint64_t bytes;   ///< Aligned
+    int32_t rowSlot;  ///< Aligned: length of rows to check as well, or -1
+    uint64_t elementBytes;
+    std::vector<std::pair<int32_t, int32_t>> pairs; ///< NoAlias
+    Expression value;                               ///< ExpressionTrue
+  };
+  bool holds(const Call &call, const CompiledGuard &guard) const;
+  void compileGuard(const Guard &guard, const Expression::SlotOf &slotOf);
 
   struct SizeCheck {
     int32_t argument, axis, slot;
@@ -132,6 +153,7 @@ private:
     DataType dtype;
     int32_t index;
     Expression value;
+    int64_t minimum, maximum; ///< of `value`, as the device type holds it
   };
   struct CompiledLaunch {
     std::array<Expression, 3> grid;
@@ -144,10 +166,13 @@ private:
   int32_t slotOf(const ExpressionTree &leaf) const;
   int32_t sourceArgumentOf(const ExpressionTree &tree) const;
   void checkSizes(const Call &call, const SizeCheck &check) const;
-  bool overlaps(const Call &call, int32_t left, int32_t right) const;
+  void setSpan(Call &call, int32_t argument) const;
   [[noreturn]] void badPlan(const std::string &detail) const;
 
   LaunchPlan launchPlan;
+  bool onCpu = false;
+  std::vector<CompiledArgument> compiledArguments;
+  std::vector<CompiledGuard> guards;
   std::vector<int32_t> ranks, dimSlots, inputs;
   std::vector<uint8_t> outputFlags;
   int32_t slotCount = 0;
@@ -155,7 +180,7 @@ private:
   std::vector<CompiledSymbol> symbols;
   std::vector<SizeCheck> checks;
   std::vector<std::vector<Expression>> outputShapes; ///< per argument
-  std::vector<Expression> workspaceSizes, guardValues;
+  std::vector<Expression> workspaceSizes;
   std::vector<CompiledLaunch> launches;
   std::vector<CompiledMap> maps;
   std::vector<size_t> parameterOffsets;

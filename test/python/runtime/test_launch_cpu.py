@@ -448,6 +448,64 @@ def test_touching_ranges_do_not_alias(c_kernels: CLibrary) -> None:
         kernel(storage[:100], storage[200:], storage[99:199])
 
 
+def guarded_nothing(guard: dict[str, Any], c_kernels: CLibrary) -> LoadedKernel:
+    """Two strided tensors behind one guard; no block runs, and a violation is an error because there is no variant."""
+    plan = {
+        "version": 1,
+        "target": "cpu",
+        "name": "guarded",
+        "arguments": [
+            tensor(name, [["dim", i, 0]], strided=True, strides=[["stride", i, 0]], access=access)
+            for i, (name, access) in enumerate((("A", "read"), ("B", "write")))
+        ],
+        "guards": [guard],
+        "launches": [{"kernel": "vector_add", "grid": [0], "threads": 1, "parameters": []}],
+    }
+    return LoadedKernel(plan, {"vector_add": c_kernels["vector_add"]})
+
+
+def test_the_bytes_that_strided_tensors_span(c_kernels: CLibrary) -> None:
+    kernel = guarded_nothing({"kind": "noalias", "written": [1], "read": [0]}, c_kernels)
+    storage = np.zeros(100, np.float32)
+    apart = [
+        (storage[:50], storage[50:]),
+        (storage[49::-1], storage[50:]),
+        (storage[:50], storage[:49:-1]),
+        (storage[0:49:2], storage[49:]),
+        (storage[20:20], storage),  # empty: spans nothing
+        (storage, storage[20:20]),
+    ]
+    for a, b in apart:
+        kernel(a, b)
+    meeting = [
+        (storage[:51], storage[50:]),
+        (storage[50::-1], storage[50:]),
+        (storage[:50], storage[:48:-1]),
+        (storage[0:99:2], storage[1:99:2]),  # interleaved: taken as overlapping
+        (storage[10:11], storage),
+    ]
+    for a, b in meeting:
+        with pytest.raises(errors.TileRuntimeError, match="there is no compiler at hand"):
+            kernel(a, b)
+
+
+@pytest.mark.parametrize("bytes_", [4, 64, 12, 20])
+def test_alignment_guards(c_kernels: CLibrary, bytes_: int) -> None:
+    kernel = guarded_nothing({"kind": "aligned", "argument": 0, "bytes": bytes_}, c_kernels)
+    storage = np.zeros(256, np.float32)
+    other = np.zeros(1, np.float32)
+    held = 0
+    for offset in range(128):
+        a = storage[offset : offset + 5]
+        if a.ctypes.data % bytes_ == 0:
+            held += 1
+            kernel(a, other)
+        else:
+            with pytest.raises(errors.TileRuntimeError, match="there is no compiler at hand"):
+                kernel(a, other)
+    assert held > 0
+
+
 def test_optional_tensors_share_a_size(c_kernels: CLibrary) -> None:
     n = ["symbol", 0]
     plan = vector_add_plan()
