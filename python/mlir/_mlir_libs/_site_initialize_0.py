@@ -11,6 +11,9 @@ register_passes()
 
 
 def context_init_hook(context) -> None:
-    """Loads the dialects that a traced program consists of."""
+    """Loads the dialects that a traced program consists of.
+
+    The C++ half is enough: ``context.dialects[name]`` would import a module with a class for every operation.
+    """
     for name in ("arith", "func", "math", "memref", "scf", "tile"):
-        _ = context.dialects[name]
+        context.get_dialect_descriptor(name)

@@ -216,13 +216,14 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
         trace: makes a fresh traced function (``module``, ``name``).
         options: compile options; ``noalias`` and ``aligned`` are the assumptions that launch guards check.
     """
+    assembler = None if options.target.is_cpu else toolchain.find_assembler_ahead()
     begin = time.perf_counter()
     traced = trace()
     traced_at = time.perf_counter()
     lowering.set_compile_attributes(traced.module, options)
     text = lowering.module_text(traced.module)
     arch = _assembler_arch(options.target)
-    key = cache.make_key(text, options.key(), arch, "" if options.target.is_cpu else str(toolchain.find_assembler()))
+    key = cache.make_key(text, options.key(), arch, "" if assembler is None else str(assembler()))
 
     def make() -> CompiledKernel:
         disk = cache.default_cache()

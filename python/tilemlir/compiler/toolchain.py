@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +30,7 @@ __all__ = [
     "assemble",
     "disassemble",
     "find_assembler",
+    "find_assembler_ahead",
     "find_disassembler",
     "parse_ptxas_log",
 ]
@@ -281,6 +282,28 @@ def find_assembler() -> Tool:
         TileRuntimeError: when there is no ptxas, no nvJitLink and no driver, saying where each was looked for.
     """
     return _find_assembler(knobs.ptxas)
+
+
+def find_assembler_ahead() -> Callable[[], Tool]:
+    """Starts to look for the assembler, and returns a function that waits for it.
+
+    A cold compilation asks programs for their versions, and initialises the CUDA driver, while it imports the bindings
+    and traces.
+
+    Returns:
+        A function with the result, and the errors, of :func:`find_assembler`.
+    """
+    if _find_assembler.cache_info().currsize:
+        return find_assembler
+    from concurrent.futures import ThreadPoolExecutor
+
+    from tilemlir.runtime import cuda
+
+    with_one_thread = ThreadPoolExecutor(1, thread_name_prefix="tilemlir-assembler")
+    found = with_one_thread.submit(find_assembler)
+    with_one_thread.submit(cuda.driver_problem)
+    with_one_thread.shutdown(wait=False)
+    return found.result
 
 
 def assemble(

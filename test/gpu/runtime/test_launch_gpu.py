@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,36 +14,8 @@ from tilemlir.runtime import LoadedKernel, cuda
 
 torch = pytest.importorskip("torch")
 
-VECTOR_ADD = """
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry vector_add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)
-{
-  .reg .pred %p;
-  .reg .b32 %r<5>;
-  .reg .f32 %f<4>;
-  .reg .b64 %d<5>;
-  ld.param.u64 %d1, [a];
-  ld.param.u64 %d2, [b];
-  ld.param.u64 %d3, [c];
-  ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.s32 %r4, %r2, 128, %r3;
-  setp.ge.s32 %p, %r4, %r1;
-  @%p ret;
-  mul.wide.s32 %d4, %r4, 4;
-  add.s64 %d1, %d1, %d4;
-  add.s64 %d2, %d2, %d4;
-  add.s64 %d3, %d3, %d4;
-  ld.global.f32 %f1, [%d1];
-  ld.global.f32 %f2, [%d2];
-  add.f32 %f3, %f1, %f2;
-  st.global.f32 [%d3], %f3;
-  ret;
-}
-"""
+PROGRAMS = Path(__file__).parents[3] / "benchmarks" / "programs"
+VECTOR_ADD = (PROGRAMS / "vector_add.ptx").read_text()
 
 # Adds each thread's element of a to the workspace's counter of its block, atomically, then a second kernel copies them.
 COUNT = """

@@ -58,6 +58,23 @@ def ptxas() -> Tool:
     return tool
 
 
+def test_looking_ahead_finds_the_same(ptxas: Tool) -> None:
+    toolchain._find_assembler.cache_clear()
+    wait = toolchain.find_assembler_ahead()
+    assert wait() == toolchain.find_assembler() and wait() == wait()
+    assert toolchain.find_assembler_ahead()() == toolchain.find_assembler()
+
+
+def test_looking_ahead_reports_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for search in ("_find_ptxas", "_find_jitlink", "_find_driver"):
+        monkeypatch.setattr(toolchain, search, lambda tried, name=search: tried.append(name))
+    toolchain._find_assembler.cache_clear()
+    wait = toolchain.find_assembler_ahead()
+    with pytest.raises(errors.TileRuntimeError) as caught:
+        wait()
+    assert caught.value.code == "no-ptxas" and "_find_ptxas; _find_jitlink; _find_driver" in str(caught.value)
+
+
 def test_assembling_reports_resources(ptxas: Tool) -> None:
     found = toolchain.assemble(VECTOR_ADD.format(name="my_kernel"), "sm_80", tool=ptxas)
     assert found.is_cubin and found.image[:4] == b"\x7fELF" and found.arch == "sm_80" and found.tool == ptxas

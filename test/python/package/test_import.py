@@ -45,6 +45,32 @@ def test_import_loads_neither_compiler_nor_frameworks():
     assert not heavy & set(loaded)
 
 
+def test_the_bindings_do_not_import_numpy():
+    """It takes longer than all of the bindings; the attribute builders that need it import it when they are called."""
+    code = """
+import sys
+from tilemlir._mlir import ir
+assert "numpy" not in sys.modules
+with ir.Context() as context:
+    for name, text in (("I32ElementsAttr", "i32"), ("I64ElementsAttr", "i64"), ("IndexElementsAttr", "index")):
+        made = ir.AttrBuilder.get(name)([1, -2], context=context)
+        assert str(made) == f"dense<[1, -2]> : tensor<2x{text}>", made
+    assert str(ir.AttrBuilder.get("F64ElementsAttr")([0.5], context=context)).endswith("tensor<1xf64>")
+assert "numpy" in sys.modules
+"""
+    assert python(code) == ""
+
+
+def test_a_context_imports_no_operation_classes():
+    code = """
+import sys
+from tilemlir._mlir import ir
+ir.Context()
+print([name for name in sys.modules if name.endswith("_ops_gen")])
+"""
+    assert python(code) == "[]\n"
+
+
 def test_only_the_c_api_is_exported():
     """Another copy of LLVM in the process must not be able to take the place of ours, nor ours of theirs."""
     (library,) = (Path(tilemlir.__file__).parent / "_mlir" / "_mlir_libs").glob("libTilemlirCompiler.so")
