@@ -109,6 +109,11 @@ void LaunchProgram::bindTensor(Call &call, int32_t index,
   for (int32_t axis = 0; axis < rank; ++axis) {
     dims[axis] = view.shape[axis];
     empty |= dims[axis] == 0;
+    // Kernels compute places along a dimension in 32 bits.
+    if (dims[axis] > std::numeric_limits<int32_t>::max())
+      fail("extent-limit", {{"argument", argument.name},
+                            {"axis", int64_t{axis}},
+                            {"size", dims[axis]}});
   }
   if (compiled.strided && view.strides) {
     for (int32_t axis = 0; axis < rank; ++axis)
@@ -242,6 +247,10 @@ void LaunchProgram::outputShape(const Call &call, int32_t argument,
             {"size", size},
             {"expression",
              describe(launchPlan.arguments[argument].shape[axis])}});
+    if (size > std::numeric_limits<int32_t>::max())
+      fail("extent-limit", {{"argument", launchPlan.arguments[argument].name},
+                            {"axis", int64_t{axis}},
+                            {"size", size}});
     shape[axis] = size;
   }
 }

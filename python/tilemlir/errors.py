@@ -168,6 +168,12 @@ CATALOGUE: dict[str, Entry] = {
         "kernel '{kernel}' was compiled for aligned, non-overlapping arguments (guards {guards} do not hold) and "
         "there is no compiler at hand for another version",
     ),
+    "extent-limit": Entry(
+        TileValueError,
+        "argument '{argument}' of kernel '{kernel}' has {size} elements along dimension {axis}, allowed are fewer than "
+        "2**31",
+        "Give the tensor more dimensions: only the number of all elements may be larger.",
+    ),
     # Sizes that a launch computes.
     "negative-size": Entry(
         TileValueError,

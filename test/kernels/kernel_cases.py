@@ -177,7 +177,7 @@ def test_loops_of_different_extents(target, first, second):
 def test_atomic_add(target, dtype):
     x = generator.integers(0, 4, (10, 256)).astype(np.float32)
     kernel = programs.compile_for(programs.atomic_sum(10, 256, dtype), target)
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = programs.device_of(kernel)
     y = torch.zeros(256, dtype=getattr(torch, dtype), device=device)
     kernel(torch.from_numpy(x).to(device), y)
     np.testing.assert_array_equal(y.float().cpu().numpy(), x.sum(0))

@@ -7,6 +7,11 @@ import tilemlir.language as T
 GUARD = 512  # elements before and after an output
 
 
+def device_of(kernel):
+    """torch's name of the device that a kernel runs on."""
+    return "cpu" if kernel.target.is_cpu else "cuda"
+
+
 def run(kernel, inputs, outputs):
     """Calls a kernel with NumPy inputs; returns outputs that were NaN-filled, or filled with ones bits, and guarded.
 
@@ -17,7 +22,7 @@ def run(kernel, inputs, outputs):
     """
     import torch
 
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = device_of(kernel)
     arguments = []
     for value in inputs:
         if isinstance(value, np.ndarray):

@@ -175,6 +175,8 @@ private:
   LogicalResult lowerParallel(tile::ParallelOp op);
   LogicalResult lowerElement(Operation *op);
   LogicalResult lowerPrint(tile::PrintOp op);
+  /// A scalar in a type that can be printed: 8-bit floats become f32.
+  Value printable(Value scalar);
 
   //===--- LowerRoles.cpp, LowerBarriers.cpp
   //----------------------------------===//

@@ -103,10 +103,19 @@ LogicalResult KernelLowering::lowerElement(Operation *op) {
   return success();
 }
 
+Value KernelLowering::printable(Value scalar) {
+  auto type = dyn_cast<FloatType>(scalar.getType());
+  if (!type || type.getWidth() > 8)
+    return scalar;
+  return arith::ExtFOp::create(b, ix.loc(), b.getF32Type(), scalar);
+}
+
 LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
   if (!op.getBuffer()) {
-    tile_gpu::PrintOp::create(b, ix.loc(), op.getMessage(),
-                              SmallVector<Value>(op.getScalars()), Value(),
+    SmallVector<Value> scalars;
+    for (Value scalar : op.getScalars())
+      scalars.push_back(printable(scalar));
+    tile_gpu::PrintOp::create(b, ix.loc(), op.getMessage(), scalars, Value(),
                               op.getIsUnsigned());
     return success();
   }
@@ -138,7 +147,7 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
         coordinate.constant += constants[d];
         scalars.push_back(ix.materialize(coordinate));
       }
-      scalars.push_back(registers[view->registers[r]]);
+      scalars.push_back(printable(registers[view->registers[r]]));
       tile_gpu::PrintOp::create(
           b, ix.loc(), op.getMessage().str() + " at, value: ", scalars,
           ix.both(primary, occupancyPredicate(view->layout, r)), isUnsigned);
@@ -164,8 +173,8 @@ LogicalResult KernelLowering::lowerPrint(tile::PrintOp op) {
         load(op, op.getBuffer(), LaneAccess{coordinates, first}, false, {});
     if (failed(value))
       return failure();
-    tile_gpu::PrintOp::create(b, ix.loc(), nameOf(at), *value, first,
-                              isUnsigned);
+    tile_gpu::PrintOp::create(b, ix.loc(), nameOf(at),
+                              printable(value->front()), first, isUnsigned);
   }
   return success();
 }

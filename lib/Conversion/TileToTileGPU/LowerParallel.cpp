@@ -483,7 +483,7 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     for (Lane &lane : lanes) {
       SmallVector<Value> scalars;
       for (Value scalar : print.getScalars())
-        scalars.push_back(mapped(scalar, lane));
+        scalars.push_back(kernel.printable(mapped(scalar, lane)));
       tile_gpu::PrintOp::create(b, ix.loc(), print.getMessage(), scalars,
                                 ix.both(lane.predicate, primary),
                                 print.getIsUnsigned());

@@ -125,6 +125,7 @@ class Hosting(Tiles):
     def declare_tensor(self, name: str, declared: TensorType, *, output: bool = False) -> Tensor:
         """Adds a tensor argument."""
         shape = tuple(self._resolve(extent) for extent in declared.shape)
+        self.check_extents(name, shape)
         strides = None if declared.strides is None else tuple(self._resolve(step) for step in declared.strides)
         specialized = tuple(
             extent.name if isinstance(extent, SymbolicExpr) and extent.specialized and extent.kind == "symbol" else None
@@ -292,6 +293,7 @@ class Hosting(Tiles):
         except (TypeError, ValueError) as error:
             self.fail("symbolic-size", str(error), allowed="integers, T.dynamic sizes and integer expressions of them")
         name = self.name_hint or "workspace"
+        self.check_extents(name, extents)
         with self.on_host():
             sizes = [self.index_value(extent).value for extent in extents if isinstance(extent, SymbolicExpr)]
             text = "".join("?x" if isinstance(extent, SymbolicExpr) else f"{extent}x" for extent in extents)

@@ -66,6 +66,18 @@ def group_dimensions(view: Sequence[Any], tensor: Sequence[Any]) -> list[Group]:
 class Views(Mathematics):
     """Views of tensors."""
 
+    def check_extents(self, name: str, shape: tuple[Any, ...]) -> None:
+        """Refuses extents that places along a dimension, which are int32, cannot reach."""
+        for axis, extent in enumerate(shape):
+            if isinstance(extent, int) and extent >= 2**31:
+                self.fail(
+                    "declaration",
+                    f"{name} is too long along dimension {axis}",
+                    found=f"{extent} elements",
+                    allowed="fewer than 2**31 along one dimension; the number of all elements may be larger",
+                    fix="give the tensor more dimensions",
+                )
+
     def tensor_view(self, tensor: Tensor, shape: tuple[Any, ...], what: str) -> Tensor:
         """``T.reshape(A, shape)`` of a tensor in global memory."""
         base = tensor.base if isinstance(tensor, TensorView) else tensor
@@ -76,6 +88,7 @@ class Views(Mathematics):
                 found=f"{base.name}, a T.StridedTensor",
                 fix="declare it as T.Tensor",
             )
+        self.check_extents(f"the view of {base.name}", shape)
         try:
             groups = group_dimensions(shape, base.shape)
         except ValueError:

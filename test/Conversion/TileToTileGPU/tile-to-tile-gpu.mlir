@@ -146,4 +146,30 @@ func.func @locals(%A: memref<32xf32>) {
   }
   return
 }
+
+// 8-bit floats are printed as f32. An iteration that does not exist prints
+// nothing and asserts nothing.
+// CHECK-LABEL: func.func @print_and_assert
+func.func @print_and_assert(%A: memref<20xf8E4M3FN>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(32) {
+  ^bb0(%bx: i32):
+    %zero = arith.constant 0.0 : f32
+    // CHECK: %[[EXISTS:.*]] = arith.cmpi ult
+    // CHECK: scf.if %[[EXISTS]] {
+    // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f8E4M3FN to f32
+    // CHECK: tile_gpu.print "value: "(%[[WIDE]]) : f32
+    // CHECK: tile_gpu.assert
+    // CHECK: }
+    tile.parallel [20] attributes {layout = #tile.fragment_layout<[20], threads = [(32, 0, 1)], registers = [(1, 0, 1)]>} {
+    ^bb1(%i: i32):
+      %v = tile.load %A[%i] {bounds = #tile<bounds full>} : memref<20xf8E4M3FN> -> f8E4M3FN
+      tile.print "value: "(%v : f8E4M3FN)
+      %f = arith.extf %v : f8E4M3FN to f32
+      %c = arith.cmpf ogt, %f, %zero : f32
+      tile.assert %c, "positive"
+    }
+  }
+  return
+}
 }

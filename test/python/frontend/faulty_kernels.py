@@ -390,3 +390,16 @@ def conflict(A: T.Tensor((64, 64), "float32"), R: T.Tensor((64,), "float32")):
 @T.prim_func
 def no_kernel(A: T.Tensor((64, 64), "float16"), n: T.int32):
     pass
+
+
+@T.prim_func
+def too_long(A: T.Tensor((4, 2**31 - 1), "uint8"), B: T.Tensor((4, 2**31), "uint8")):
+    with T.Kernel(1) as bx:
+        B[0, 0] = A[0, 0]
+
+
+@T.prim_func
+def long_view(A: T.Tensor((2**16, 2**16), "uint8")):
+    with T.Kernel(1) as bx:
+        B = T.reshape(A, (2**32,))
+        B[0] = 1

@@ -375,6 +375,22 @@ FILE:N: error: no_kernel has no kernel [kernel]
    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   fix: with T.Kernel(grid, threads=128) as bx: ...
 """,
+    "too_long": """
+FILE:N: error: B is too long along dimension 1 [declaration]
+ N | def too_long(A: T.Tensor((4, 2**31 - 1), "uint8"), B: T.Tensor((4, 2**31), "uint8")):
+   |                                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: 2147483648 elements
+  allowed: fewer than 2**31 along one dimension; the number of all elements may be larger
+  fix: give the tensor more dimensions
+""",
+    "long_view": """
+FILE:N: error: the view of A is too long along dimension 0 [declaration]
+ N |         B = T.reshape(A, (2**32,))
+   |             ^^^^^^^^^^^^^^^^^^^^^^
+  found: 4294967296 elements
+  allowed: fewer than 2**31 along one dimension; the number of all elements may be larger
+  fix: give the tensor more dimensions
+""",
 }
 
 

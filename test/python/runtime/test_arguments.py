@@ -343,6 +343,19 @@ def test_sizes_that_a_launch_cannot_have(c_kernels: CLibrary) -> None:
     output = tensor("out", [["sub", ["symbol", 0], 5]], access="write")
     kernel = _nothing([argument, output], symbols=symbols, outputs=[1])
     assert _refusal(kernel, small)[1] == "output 'out' of kernel 'k' would have size -1 = (M - 5) along dimension 0"
+    output = tensor("out", [2, huge], access="write")
+    kernel = _nothing([argument, output], symbols=symbols, outputs=[1])
+    assert _refusal(kernel, small) == (
+        "extent-limit",
+        "argument 'out' of kernel 'k' has 4294967296 elements along dimension 1, allowed are fewer than 2**31. "
+        "Give the tensor more dimensions: only the number of all elements may be larger.",
+    )
+    kernel = _nothing([argument], symbols=symbols)
+    assert _refusal(kernel, np.broadcast_to(small[:1], 2**31)) == (
+        "extent-limit",
+        "argument 'a' of kernel 'k' has 2147483648 elements along dimension 0, allowed are fewer than 2**31. "
+        "Give the tensor more dimensions: only the number of all elements may be larger.",
+    )
 
 
 def test_size_of_an_absent_tensor() -> None:
