@@ -28,3 +28,28 @@ def matmul(m, n, k, block_m=128, block_n=128, block_k=32, num_stages=3, threads=
             T.copy(c_local, c[by * block_m, bx * block_n])
 
     return kernel
+
+
+def persistent_matmul(m, n, k, block_m=128, block_n=256, block_k=64, num_stages=4, threads=256, group=8):
+    """The same product with one block per multiprocessor, each of which walks over tiles of C."""
+
+    @T.prim_func
+    def kernel(
+        a: T.Tensor((m, k), "float16"),
+        b: T.Tensor((k, n), "float16"),
+        c: T.Tensor((m, n), "float16"),
+    ):
+        with T.Kernel(T.num_sms(), threads=threads) as worker:
+            a_shared = T.alloc_shared((block_m, block_k), "float16")
+            b_shared = T.alloc_shared((block_k, block_n), "float16")
+            c_local = T.alloc_fragment((block_m, block_n), "float")
+            tiles = [T.ceildiv(m, block_m), T.ceildiv(n, block_n)]
+            for row, column in T.Persistent(tiles, T.num_sms(), worker, group_size=group):
+                T.clear(c_local)
+                for ko in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
+                    T.copy(a[row * block_m, ko * block_k], a_shared)
+                    T.copy(b[ko * block_k, column * block_n], b_shared)
+                    T.gemm(a_shared, b_shared, c_local)
+                T.copy(c_local, c[row * block_m, column * block_n])
+
+    return kernel

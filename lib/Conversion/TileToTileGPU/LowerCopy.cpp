@@ -378,22 +378,22 @@ LogicalResult KernelLowering::tryAsyncCopy(
     return failure();
   int64_t last = type.getRank() - 1;
   bool wholeVectors = last < 0 || innerExtentDivisor(tensor) % vector == 0;
+  // Bytes up to the end of the row. Counted in elements first: the bytes of a
+  // long row are no i32.
+  auto remaining = [&](const LaneAccess &source) -> Value {
+    Value left =
+        ix.sub(extent(tensor, last), ix.materialize(source.coordinates[last]));
+    return ix.mul(ix.minimum(left, ix.i32(width / bytes)), bytes);
+  };
   for (auto [source, address] : llvm::zip_equal(sources, *addresses)) {
     Value valid;
     if (checkBounds) {
       if (Value inside = boundsPredicate(tensor, source.coordinates)) {
-        Value available = ix.i32(width);
-        if (!wholeVectors) {
-          Value left = ix.sub(extent(tensor, last),
-                              ix.materialize(source.coordinates[last]));
-          available = ix.minimum(ix.mul(left, bytes), ix.i32(width));
-        }
+        Value available = wholeVectors ? ix.i32(width) : remaining(source);
         valid =
             arith::SelectOp::create(b, ix.loc(), inside, available, ix.i32(0));
       } else if (!wholeVectors) {
-        Value left = ix.sub(extent(tensor, last),
-                            ix.materialize(source.coordinates[last]));
-        valid = ix.minimum(ix.mul(left, bytes), ix.i32(width));
+        valid = remaining(source);
       }
     }
     tile_gpu::AsyncCopyOp::create(
