@@ -19,5 +19,7 @@
 #include "tilemlir/Layout/SharedAddressing.h"
 #include "tilemlir/Layout/SharedLayout.h"
 #include "tilemlir/Layout/WarpPartition.h"
+#include "tilemlir/Layout/WgmmaDescriptor.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 #endif // TILEMLIR_LAYOUT_LAYOUT_H

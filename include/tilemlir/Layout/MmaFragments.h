@@ -1,8 +1,9 @@
-//===- MmaFragments.h - Fragments of mma.sync and wgmma ---------*- C++ -*-===//
+//===- MmaFragments.h - Fragments of mma.sync -------------------*- C++ -*-===//
 //
-// Register layouts of the operands and accumulators of warp-level (mma.sync
-// m16n8k*) and warp-group-level (wgmma m64nNk*) matrix instructions for whole
-// tiles, and where in the fragment the registers of one instruction are.
+// Register layouts of the operands and accumulators of warp-level matrix
+// instructions (mma.sync m16n8k*) for whole tiles, and where in the fragment
+// the registers of one instruction are. WgmmaFragments.h has those of warp
+// groups, which repeat the same pattern.
 //
 // Source: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" (the
 // "Matrix Fragments for mma.m16n8k4 / k8 / k16 / k32" subsections) and
@@ -69,18 +70,6 @@ Result<MmaFragment> mmaOperandA(int64_t m, int64_t k, int64_t elementBits,
 Result<MmaFragment> mmaOperandB(int64_t k, int64_t n, int64_t elementBits,
                                 int64_t atomK, const WarpGrid &grid,
                                 bool transposed = false);
-
-/// Accumulator of wgmma m64nNk*. `groups` counts warp groups (4 warps each);
-/// a group owns m / groups.warpsM rows, in atoms of 64, and n / groups.warpsN
-/// columns, all in one instruction (at most 256, a multiple of 8). The inner
-/// index is therefore always 0 and registersPerAtom = columns / 2.
-Result<MmaFragment> wgmmaAccumulator(int64_t m, int64_t n,
-                                     const WarpGrid &groups);
-
-/// A operand in registers of wgmma m64nNk<mmaAtomK(elementBits)>, replicated
-/// over the groups along N. Dims are (m, k).
-Result<MmaFragment> wgmmaOperandA(int64_t m, int64_t k, int64_t elementBits,
-                                  const WarpGrid &groups);
 
 /// Layout of per-row values (row maximum, row sum) of a matrix accumulator:
 /// dimension 1 projected out.

@@ -8,8 +8,8 @@
 #include "tilemlir/Layout/MatrixAccess.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/BankConflicts.h"
-#include "tilemlir/Layout/MmaFragments.h"
 #include "tilemlir/Layout/SharedLayout.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;

@@ -130,56 +130,6 @@ TEST(mmaFragmentsFollowThePtxIsa) {
         }
 }
 
-TEST(wgmmaFragmentsFollowThePtxIsa) {
-  for (int64_t n : {8, 24, 72, 96, 176, 192, 256, 512})
-    for (int64_t m : {64, 128, 192, 256})
-      for (const WarpGrid &groups :
-           {WarpGrid{1, 1, 1}, WarpGrid{2, 1, 1}, WarpGrid{1, 2, 1},
-            WarpGrid{3, 1, 1}, WarpGrid{1, 1, 2}}) {
-        auto accumulator = wgmmaAccumulator(m, n, groups);
-        const bool fits = m % (64 * groups.warpsM) == 0 &&
-                          n % (8 * groups.warpsN) == 0 &&
-                          n / groups.warpsN <= 256;
-        EXPECT_EQ(static_cast<bool>(accumulator), fits);
-        if (!fits)
-          continue;
-        const int64_t rows = m / groups.warpsM, columns = n / groups.warpsN;
-        EXPECT_EQ(accumulator->registersPerAtom, columns / 2);
-        const int64_t threads = 128 * groups.numWarps();
-        EXPECT_EQ(accumulator->layout.numThreads(), threads);
-        for (int64_t thread = 0; thread < threads; thread += 3) {
-          const int64_t group = thread / 128, warp = thread / 32 % 4,
-                        lane = thread % 32;
-          const int64_t row0 = group % groups.warpsM * rows;
-          const int64_t column0 =
-              group / groups.warpsM % groups.warpsN * columns;
-          for (int64_t im = 0; im < rows / 64; ++im)
-            for (int64_t d = 0; d < columns / 2; ++d) {
-              const int64_t h = d / 2 % 2, j = d / 4, e = d % 2;
-              checkElement(*accumulator, thread, im, 0, d,
-                           {row0 + 64 * im + 16 * warp + lane / 4 + 8 * h,
-                            column0 + 8 * j + 2 * (lane % 4) + e});
-            }
-        }
-      }
-  for (int64_t bits : {8, 16, 32}) {
-    const int64_t atomK = mmaAtomK(bits);
-    auto a = wgmmaOperandA(128, 3 * atomK, bits, WarpGrid{2, 2, 1});
-    REQUIRE(a);
-    for (int64_t thread = 0; thread < 512; thread += 7) {
-      const int64_t warp = thread / 32 % 4, group = thread / 128;
-      for (int64_t ik = 0; ik < 3; ++ik)
-        for (int64_t i = 0; i < a->registersPerAtom; ++i) {
-          // A warp's share of m64 has the pattern of the m16 operand.
-          Position p = operandA(bits, atomK, thread % 32, i);
-          checkElement(
-              *a, thread, 0, ik, i,
-              {64 * (group % 2) + 16 * warp + p.first, atomK * ik + p.second});
-        }
-    }
-  }
-}
-
 TEST(accumulatorsFeed16BitOperandsWithoutMovement) {
   // The second product of attention: P = S of the first, 16-bit.
   auto s = mmaAccumulator(64, 96, WarpGrid{4, 1, 1});
@@ -187,13 +137,6 @@ TEST(accumulatorsFeed16BitOperandsWithoutMovement) {
   REQUIRE(s && p);
   EXPECT_TRUE(s->layout.isSameMap(p->layout));
   EXPECT_EQ(s->layout.str(), p->layout.str());
-  auto ws = wgmmaAccumulator(128, 176, WarpGrid{2, 1, 1});
-  auto wp = wgmmaOperandA(128, 176, 16, WarpGrid{2, 1, 1});
-  REQUIRE(ws && wp);
-  auto table = ws->layout.registerPermutation(wp->layout);
-  REQUIRE(table.has_value());
-  for (size_t r = 0; r < table->size(); ++r)
-    EXPECT_EQ((*table)[r], static_cast<int64_t>(r));
   // 8-bit operands pack four columns: data must move.
   auto p8 = mmaOperandA(64, 96, 8, 32, WarpGrid{4, 1, 1});
   REQUIRE(p8);
@@ -227,7 +170,4 @@ TEST(fragmentErrorsNameTheSizes) {
             "instructions on 16-bit elements have k = 8 or 16, not 32");
   EXPECT_EQ(mmaOperandB(64, 64, 64, 8, WarpGrid{}).error(),
             "matrix operands have elements of 8, 16 or 32 bits, not 64");
-  EXPECT_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
-            "N = 512 gives each of 1 warp groups 512 columns, at most 256 are "
-            "possible");
 }

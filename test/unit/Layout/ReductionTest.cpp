@@ -6,7 +6,7 @@
 
 #include "tilemlir/Layout/Reduction.h"
 #include "RandomLayouts.h"
-#include "tilemlir/Layout/MmaFragments.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
