@@ -25,6 +25,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-multibuffer",
     "tile-specialize-warps",
     "tile-insert-mbarriers",
+    "tile-schedule-mma",
     // Before the barriers: reuse of memory by several buffers needs them too.
     "tile-allocate-memory",
     "tile-insert-sync",

@@ -132,7 +132,7 @@ def TileToTileGPU : Pass<"tile-to-tile-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tile_gpu::TileGPUDialect", "::mlir::vector::VectorDialect"
+    "::mlir::tile_gpu::TileGPUDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -16,6 +16,7 @@
 #include "tilemlir/Layout/MatrixAccess.h"
 #include "tilemlir/Layout/MmaFragments.h"
 #include "tilemlir/Layout/SharedLayout.h"
+#include "tilemlir/Layout/WgmmaDescriptor.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -221,6 +222,25 @@ private:
                  const layout::MmaFragment &fragment, bool roundTF32);
   SmallVector<Value> loadOperand(MmaOperandLoader &loader, int64_t step);
 
+  //===--- LowerWgmma.cpp
+  //-------------------------------------------------------===//
+  struct MatrixRegisters;
+  struct WgmmaSource;
+  LogicalResult lowerGemmAsync(tile::GemmAsyncOp op);
+  LogicalResult lowerMmaWait(tile::MmaWaitOp op);
+  FailureOr<MatrixRegisters> readMatrix(Operation *op, Value buffer,
+                                        const layout::FragmentLayout &required);
+  /// `extent` times the number of the executing warp group along a dimension
+  /// that has `groups` of them, and of which `before` neighbours share a place.
+  Value warpGroup();
+  Coordinate warpGroupOffset(int64_t before, int64_t groups, int64_t extent);
+  layout::Result<layout::WgmmaOperand> sharedOperand(Operation *op,
+                                                     const WgmmaSource &source);
+  /// Descriptor of the part of an operand that begins at (mn, k) of the part of
+  /// the warp group.
+  FailureOr<Value> wgmmaDescriptor(Operation *op, const WgmmaSource &source,
+                                   int64_t mn, int64_t k);
+
   tile::KernelOp kernel;
   /// Threads that run the current code together: of the block, or of a role.
   int64_t threads;
@@ -232,7 +252,7 @@ private:
   OpBuilder &b;
   /// Values that dominate the kernel are emitted before this operation.
   Operation *entry = nullptr;
-  Value cachedThreadId;
+  Value cachedThreadId, cachedWarpGroup;
   std::map<std::vector<int64_t>, Value> cachedFunctions;
   std::map<std::string, Coordinates> cachedOffsets;
   std::map<std::string, Value> cachedPrimary;

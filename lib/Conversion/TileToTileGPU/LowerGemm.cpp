@@ -6,7 +6,7 @@
 // left to the instruction scheduler.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelLowering.h"
+#include "GemmOperands.h"
 #include "MatrixMoves.h"
 
 #include "tilemlir/Layout/WarpPartition.h"
@@ -49,9 +49,8 @@ static SmallVector<int> matrixDimensions(int64_t rank) {
   return result;
 }
 
-/// The fragment view without leading unit dimensions.
-static layout::Result<layout::FragmentLayout>
-asMatrix(layout::FragmentLayout layout) {
+layout::Result<layout::FragmentLayout>
+tilemlir::to_gpu::asMatrix(layout::FragmentLayout layout) {
   while (layout.rank() > 2) {
     auto dropped = layout.dropUnitDim(0);
     if (!dropped)
@@ -220,8 +219,8 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader,
   return atoms;
 }
 
-static std::optional<tile_gpu::MatrixType> matrixType(Type type,
-                                                      bool isUnsigned) {
+std::optional<tile_gpu::MatrixType>
+tilemlir::to_gpu::matrixType(Type type, bool isUnsigned) {
   if (type.isF16())
     return tile_gpu::MatrixType::F16;
   if (type.isBF16())
@@ -263,6 +262,10 @@ LogicalResult KernelLowering::lowerGemm(tile::GemmOp op) {
   case tile::Path::Fma:
   case tile::Path::Simt:
     return lowerGemmFma(op);
+  case tile::Path::WgmmaSS:
+  case tile::Path::WgmmaRS:
+    return op.emitOpError("uses wgmma, which is asynchronous; run "
+                          "tile-schedule-mma");
   default:
     return op.emitOpError() << "cannot be lowered with "
                             << tile::stringifyPath(op.getChoice()->getPath())

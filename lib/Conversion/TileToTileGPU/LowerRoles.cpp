@@ -98,7 +98,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   // What is computed once per kernel is computed once per role instead.
   int64_t outerThreads = threads;
   Operation *outerEntry = entry;
-  Value outerThreadId = cachedThreadId;
+  Value outerThreadId = cachedThreadId, outerWarpGroup = cachedWarpGroup;
   auto outerFunctions = cachedFunctions;
   auto outerOffsets = cachedOffsets;
   auto outerPrimary = cachedPrimary;
@@ -147,6 +147,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     cachedThreadId = {};
+    cachedWarpGroup = {};
     cachedFunctions.clear();
     cachedOffsets.clear();
     cachedPrimary.clear();
@@ -174,6 +175,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   threads = outerThreads;
   entry = outerEntry;
   cachedThreadId = outerThreadId;
+  cachedWarpGroup = outerWarpGroup;
   cachedFunctions = std::move(outerFunctions);
   cachedOffsets = std::move(outerOffsets);
   cachedPrimary = std::move(outerPrimary);

@@ -133,6 +133,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::CopyAsyncOp>([&](auto copy) { return lowerCopy(copy, true); })
       .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill); })
       .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm); })
+      .Case<tile::GemmAsyncOp>([&](auto gemm) { return lowerGemmAsync(gemm); })
+      .Case<tile::MmaWaitOp>([&](auto wait) { return lowerMmaWait(wait); })
       .Case<tile::ReduceOp>([&](auto reduce) { return lowerReduce(reduce); })
       .Case<tile::ConvertOp>(
           [&](auto convert) { return lowerConvert(convert); })

@@ -378,7 +378,7 @@ void mlir::tile::collectAccesses(Operation *op,
         addScratch(op, convert.getScratch(), accesses);
         addWhole(op, convert.getDest(), makeWrite(), accesses);
       })
-      .Case<GemmOp>([&](GemmOp gemm) {
+      .Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
         addWhole(op, gemm.getA(), makeRead(), accesses);
         addWhole(op, gemm.getB(), makeRead(), accesses);
         if (!gemm.getClearAccum())

@@ -67,10 +67,14 @@ mlir::tile::getMmaSyncFragment(GemmOp op, GemmOperand operand) {
   llvm_unreachable("all operands are handled");
 }
 
-layout::Result<layout::FragmentLayout>
-mlir::tile::getMmaSyncLayout(GemmOp op, GemmOperand operand) {
-  layout::Result<layout::MmaFragment> fragment =
-      getMmaSyncFragment(op, operand);
+bool mlir::tile::usesMatrixInstruction(GemmOp op) {
+  return getMmaSyncChoice(op) || getWgmmaChoice(op.getChoiceAttr());
+}
+
+/// `fragment` for the buffer of an operand.
+static layout::Result<layout::FragmentLayout>
+getBufferLayout(GemmOp op, GemmOperand operand,
+                const layout::Result<layout::MmaFragment> &fragment) {
   if (!fragment)
     return layout::Error{fragment.error()};
   BufferType type = operand == GemmOperand::A   ? op.getA().getType()
@@ -80,4 +84,17 @@ mlir::tile::getMmaSyncLayout(GemmOp op, GemmOperand operand) {
   for (int64_t rank = 2; rank < type.getRank(); ++rank)
     result = result.insertUnitDim(0);
   return result;
+}
+
+layout::Result<layout::FragmentLayout>
+mlir::tile::getMmaSyncLayout(GemmOp op, GemmOperand operand) {
+  return getBufferLayout(op, operand, getMmaSyncFragment(op, operand));
+}
+
+layout::Result<layout::FragmentLayout>
+mlir::tile::getMatrixLayout(GemmOp op, GemmOperand operand) {
+  return getBufferLayout(op, operand,
+                         getWgmmaChoice(op.getChoiceAttr())
+                             ? getWgmmaFragment(op, operand)
+                             : getMmaSyncFragment(op, operand));
 }

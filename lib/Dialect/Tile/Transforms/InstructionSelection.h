@@ -4,11 +4,29 @@
 
 #include "MemoryAccess.h"
 
+#include "tilemlir/Layout/Result.h"
+#include "tilemlir/Layout/WarpPartition.h"
+
 namespace mlir::tile {
 
-/// Sets the choice of a gemm: `mma_sync` with instruction shape and warp grid
-/// where the types and sizes allow it, else `fma`; the reason says why.
+/// Sets the choice of a gemm: wgmma (`wgmma_ss`, `wgmma_rs`) on sm_90a, else
+/// `mma_sync`, with instruction shape and warp grid where the types and sizes
+/// allow it, else `fma`; the reason says why.
 LogicalResult selectGemm(GemmOp op, TargetAttr target);
+
+/// The wgmma choice of a gemm, or why the target, the kernel, the types or the
+/// sizes do not allow it.
+::tilemlir::layout::Result<ChoiceAttr> chooseWgmma(GemmOp op,
+                                                   TargetAttr target);
+
+/// How the program, or what becomes of the result, divides the tile.
+struct PartitionPolicy {
+  ::tilemlir::layout::WarpPolicy policy =
+      ::tilemlir::layout::WarpPolicy::Square;
+  /// Added to the reason of the choice.
+  std::string reason;
+};
+PartitionPolicy getPartitionPolicy(GemmOp op);
 
 /// Sets the choice of a copy: `cp_async` from a tensor to shared memory where
 /// possible, else `simt`, with the access width in bytes.

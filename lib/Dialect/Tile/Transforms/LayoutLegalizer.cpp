@@ -334,7 +334,7 @@ LogicalResult LayoutLegalizer::legalize(ParallelOp loop) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayoutLegalizer::legalize(GemmOp gemm) {
-  if (!getMmaSyncChoice(gemm)) {
+  if (!usesMatrixInstruction(gemm)) {
     // The accumulator of an fma gemm may have any layout, if it is a set of
     // registers.
     if (solver.getViewLayout(gemm.getC()))
@@ -349,7 +349,7 @@ LogicalResult LayoutLegalizer::legalize(GemmOp gemm) {
                    bool writes) -> LogicalResult {
     if (!cast<BufferType>(value.get().getType()).isFragment())
       return success();
-    layout::Result<FragmentLayout> required = getMmaSyncLayout(gemm, operand);
+    layout::Result<FragmentLayout> required = getMatrixLayout(gemm, operand);
     if (!required)
       return gemm.emitError("gemm: ") << required.error();
     layout::Result<FragmentLayout> view = solver.getViewLayout(value.get());

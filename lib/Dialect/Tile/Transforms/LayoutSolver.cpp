@@ -273,7 +273,7 @@ LogicalResult LayoutSolver::assignAccumulators() {
   LogicalResult result = success();
   auto assign = [&](GemmOp gemm, bool mma) {
     BufferType type = gemm.getC().getType();
-    if (!type.isFragment() || getMmaSyncChoice(gemm).has_value() != mma)
+    if (!type.isFragment() || usesMatrixInstruction(gemm) != mma)
       return;
     if (!mma) {
       int64_t fastest = type.getRank() - 1;
@@ -281,7 +281,7 @@ LogicalResult LayoutSolver::assignAccumulators() {
                  "accumulator of a gemm without matrix instruction");
       return;
     }
-    Result<FragmentLayout> accumulator = getMmaSyncLayout(gemm, GemmOperand::C);
+    Result<FragmentLayout> accumulator = getMatrixLayout(gemm, GemmOperand::C);
     if (!accumulator) {
       result = gemm.emitError("gemm: ") << accumulator.error();
       return;
@@ -292,7 +292,9 @@ LogicalResult LayoutSolver::assignAccumulators() {
                << threads;
       return;
     }
-    assignView(gemm.getC(), *accumulator, "accumulator of mma.sync");
+    assignView(gemm.getC(), *accumulator,
+               getMmaSyncChoice(gemm) ? "accumulator of mma.sync"
+                                      : "accumulator of wgmma");
   };
   kernel.walk([&](GemmOp gemm) { assign(gemm, true); });
   kernel.walk([&](GemmOp gemm) { assign(gemm, false); });
@@ -302,18 +304,18 @@ LogicalResult LayoutSolver::assignAccumulators() {
 LogicalResult LayoutSolver::assignRegisterOperands() {
   LogicalResult result = success();
   kernel.walk([&](GemmOp gemm) {
-    if (!getMmaSyncChoice(gemm))
+    if (!usesMatrixInstruction(gemm))
       return;
     for (GemmOperand operand : {GemmOperand::A, GemmOperand::B}) {
       Value buffer = operand == GemmOperand::A ? gemm.getA() : gemm.getB();
       if (!cast<BufferType>(buffer.getType()).isFragment())
         continue;
-      Result<FragmentLayout> required = getMmaSyncLayout(gemm, operand);
+      Result<FragmentLayout> required = getMatrixLayout(gemm, operand);
       if (!required) {
         result = gemm.emitError("gemm: ") << required.error();
         return;
       }
-      if (assignView(buffer, *required, "operand of mma.sync"))
+      if (assignView(buffer, *required, "operand of a matrix instruction"))
         propagate();
     }
   });

@@ -1,5 +1,8 @@
 //===- SelectGemm.cpp - Choosing the instruction of a gemm ------*- C++ -*-===//
 //
+// mma.sync and multiply-adds; SelectWgmma.cpp has the instructions of warp
+// groups.
+//
 // Sources of the instruction table: PTX ISA, "Warp-level matrix instructions:
 // mma" (types, shapes, and the targets and PTX versions they need).
 //
@@ -137,6 +140,21 @@ static LogicalResult verifySpaces(GemmOp op) {
                  succeeded(check("C", op.getC(), true)));
 }
 
+PartitionPolicy mlir::tile::getPartitionPolicy(GemmOp op) {
+  if (op.getPolicy() == WarpPolicy::FullRow)
+    return {layout::WarpPolicy::FullRow, ""};
+  if (op.getPolicy() == WarpPolicy::FullCol)
+    return {layout::WarpPolicy::FullCol, ""};
+  if (feedsRegisterOperand(op))
+    return {layout::WarpPolicy::FullRow,
+            "; warps along M because the result becomes operand A of another "
+            "gemm from registers"};
+  if (op.getA().getType().isFragment())
+    return {layout::WarpPolicy::FullRow,
+            "; warps along M because A is in registers"};
+  return {};
+}
+
 LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   if (op.getChoiceAttr())
     return success();
@@ -154,6 +172,11 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     return success();
   };
 
+  layout::Result<ChoiceAttr> wgmma = chooseWgmma(op, target);
+  if (wgmma) {
+    op.setChoiceAttr(*wgmma);
+    return success();
+  }
   int64_t threads = getKernel(op).getThreads();
   if (threads % layout::kWarpSize != 0)
     return chooseFma(llvm::formatv(
@@ -179,22 +202,9 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   MmaSyncChoice choice;
   choice.k = k % fullK == 0 ? fullK : fullK / 2;
 
-  layout::WarpPolicy policy = layout::WarpPolicy::Square;
-  std::string policyReason;
-  if (op.getPolicy() == WarpPolicy::FullRow)
-    policy = layout::WarpPolicy::FullRow;
-  else if (op.getPolicy() == WarpPolicy::FullCol)
-    policy = layout::WarpPolicy::FullCol;
-  else if (feedsRegisterOperand(op)) {
-    policy = layout::WarpPolicy::FullRow;
-    policyReason = "; warps along M because the result becomes operand A of "
-                   "another gemm from registers";
-  } else if (op.getA().getType().isFragment()) {
-    policy = layout::WarpPolicy::FullRow;
-    policyReason = "; warps along M because A is in registers";
-  }
+  PartitionPolicy policy = getPartitionPolicy(op);
   layout::Result<layout::WarpGrid> grid = layout::partitionWarps(
-      m, n, threads / layout::kWarpSize, policy, choice.m, choice.n);
+      m, n, threads / layout::kWarpSize, policy.policy, choice.m, choice.n);
   if (!grid)
     return chooseFma("mma.sync m16n8 does not fit: " + grid.error());
   choice.grid = *grid;
@@ -206,12 +216,8 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   std::string reason = instruction + " on " + target.getArch().str();
   if (a.isF32())
     reason += "; f32 operands are rounded to tf32";
-  if (target.getComputeCapability() >= 90) {
-    if (!target.hasArchSpecificFeatures())
-      reason += "; wgmma needs the arch-specific target (sm_90a)";
-    else
-      reason += "; warp-group instructions are not generated in this version";
-  }
+  if (target.getComputeCapability() >= 90)
+    reason += "; " + wgmma.error();
   // ldmatrix moves 16-byte rows along K; only 16-bit elements can be transposed
   // on the way.
   if (bits != 16) {
@@ -220,7 +226,7 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     if (op.getB().getType().isShared() && !op.getTransposeB())
       reason += "; B is read element by element because K is not contiguous";
   }
-  reason += policyReason;
+  reason += policy.reason;
   if (choice.grid.replicas > 1)
     reason += llvm::formatv("; {0} of {1} warps repeat the work of others",
                             choice.grid.numWarps() -

@@ -346,9 +346,19 @@ void mlir::tile::assignSharedLayouts(KernelOp kernel) {
     BufferType type = alloc.getType();
     if (!type.isShared() || type.getLayout())
       return;
+    std::vector<int64_t> shape = type.getShape().vec();
+    // Operands of wgmma: the widest swizzle that all its readers take.
+    if (std::optional<int64_t> widest = getWgmmaMaxSwizzle(alloc)) {
+      layout::Result<layout::SharedLayout> canonical =
+          layout::wgmmaSharedLayout(shape, type.getElementBits(), *widest);
+      if (canonical) {
+        alloc.getResult().setType(type.withLayout(
+            SharedLayoutAttr::get(kernel.getContext(), *canonical)));
+        return;
+      }
+    }
     AccessCollector collector;
     collect(alloc.getResult(), collector);
-    std::vector<int64_t> shape = type.getShape().vec();
     std::optional<layout::SharedLayout> best;
     int64_t bestConflicts = 0;
     auto consider = [&](const layout::Result<layout::SharedLayout> &candidate) {

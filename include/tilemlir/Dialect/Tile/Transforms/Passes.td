@@ -162,6 +162,50 @@ def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
   }];
 }
 
+def TileScheduleMma : Pass<"tile-schedule-mma"> {
+  let summary = "start matrix products of warp groups, and wait for them";
+  let description = [{
+    Every `tile.gemm` chosen as `wgmma_ss` or `wgmma_rs` becomes
+    `tile.gemm_async` and a `tile.mma_wait` for its fragments; neighbouring
+    ones share a wait.
+
+    In a ring loop of two or more slots in which accumulators are touched by
+    unconditional products from shared memory only, the products of one
+    iteration stay in flight until those of the next have started. The slot that
+    they read is given back then: `barrier_arrive` on the slot of the iteration
+    before, and once more behind the loop. A `tile.fill` with zero in front of
+    the loop becomes one with an undefined value where the loop provably runs,
+    because the first product then starts the sum (`accumulate`).
+
+    ```mlir
+    tile.fill %c, %zero : ...
+    scf.for %k = %c0 to %c16 step %c1 : i32 {
+      %slot = tile.load %ring[%c0] : ...
+      tile.barrier_wait %full[%slot], %phase : ...
+      tile.gemm %a, %b, %c {choice = #tile.choice<wgmma_ss, ...>} : ...
+      tile.barrier_arrive %empty[%slot] warp : ...
+      ...
+    } {tile.pipeline = #tile.pipeline<ring, slots = 4, ahead = 0>}
+    ```
+    becomes
+    ```mlir
+    tile.fill %c, %poison : ...
+    scf.for %k = %c0 to %c16 step %c1 : i32 {
+      %slot = tile.load %ring[%c0] : ...
+      tile.barrier_wait %full[%slot], %phase : ...
+      %more = arith.cmpi sgt, %k, %c0 : i32
+      tile.gemm_async %a, %b, %c accumulate %more {choice = #tile.choice<wgmma_ss, ...>} : ...
+      tile.mma_wait {pending = 1 : i64}
+      scf.if %more { tile.barrier_arrive %empty[%previous] warp : ... }
+      ...
+    } {tile.pipeline = #tile.pipeline<ring, slots = 4, ahead = 0>}
+    tile.mma_wait %c {pending = 0 : i64} : ...
+    tile.barrier_arrive %empty[%last] warp : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
+}
+
 def TileAllocateMemory : Pass<"tile-allocate-memory"> {
   let summary = "assign shared memory offsets";
   let description = [{
