@@ -43,6 +43,8 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/requirements: $(STAMPS)/venv pyproject.toml cmake/build_requirements.py
+	@# The pip of Debian 12 and of older CPython releases does not know -C.
+	$(PIP) install --quiet --upgrade "pip>=23.1"
 	$(BIN)/python cmake/build_requirements.py test cuda > $(VENV)/requirements.txt
 	$(PIP) install --quiet -r $(VENV)/requirements.txt
 	@touch $@
