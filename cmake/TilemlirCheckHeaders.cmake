@@ -1,0 +1,33 @@
+# `ninja check-headers` compiles each header on its own: it must include what it uses and survive being included twice,
+# without the precompiled header. Only headers that changed are compiled again. A header of the C API must be C as well.
+
+# _tilemlir_check_headers(TARGET SUFFIX headers...)
+function(_tilemlir_check_headers target suffix)
+  set(_sources)
+  foreach(_header IN LISTS ARGN)
+    file(RELATIVE_PATH _name "${PROJECT_SOURCE_DIR}" "${_header}")
+    set(_source "${PROJECT_BINARY_DIR}/check-headers/${_name}.${suffix}")
+    file(CONFIGURE OUTPUT "${_source}" CONTENT "#include \"${_header}\"\n#include \"${_header}\"\n")
+    list(APPEND _sources "${_source}")
+  endforeach()
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${_sources})
+  add_dependencies(${target} tilemlir-headers)
+  add_dependencies(check-headers ${target})
+  # A header compiled alone leaves its static helpers unused.
+  target_compile_options(${target} PRIVATE -O0 -Wno-unused-function)
+  if(suffix STREQUAL "cpp")
+    llvm_update_compile_flags(${target})
+  endif()
+endfunction()
+
+add_custom_target(check-headers)
+file(GLOB_RECURSE _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.h" "${PROJECT_SOURCE_DIR}/lib/*.h")
+_tilemlir_check_headers(TilemlirHeadersAlone cpp ${_headers})
+file(GLOB_RECURSE _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tilemlir-c/*.h")
+_tilemlir_check_headers(TilemlirHeadersAsC c ${_headers})
+if(TILEMLIR_ENABLE_PYTHON)
+  file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/bindings/*.h")
+  _tilemlir_check_headers(TilemlirHeadersOfBindings cpp ${_headers})
+  target_include_directories(TilemlirHeadersOfBindings SYSTEM PRIVATE "${NB_DIR}/include" ${Python3_INCLUDE_DIRS})
+  target_compile_options(TilemlirHeadersOfBindings PRIVATE -fexceptions -frtti -fvisibility=hidden)
+endif()
