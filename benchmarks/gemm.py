@@ -1,15 +1,20 @@
 """Half-precision GEMM: tilemlir beside cuBLAS, Triton and TileLang in one run.
 
 All contenders run on the same random inputs, interleaved in random order; each
-figure is the median of many launches. ``cool`` rests between launches so that
-the chip keeps its boost clock, ``hot`` keeps it busy.
+figure is the median of many launches. Before each launch 256 MB are written:
+that empties the L2 cache, and keeps the GPU busy while the host prepares the
+launch, so that only the kernel is timed. ``cool`` rests between launches so
+that the chip keeps its boost clock, ``hot`` keeps it busy. ``cuBLAS again`` is
+cuBLAS against itself: the noise of the run.
 
     python benchmarks/gemm.py --target sm_80 --shape 4096x4096x4096 --shape 8192x8192x8192
+    python benchmarks/gemm.py --target sm_90a --shape 4096x4096x4096 --shape 8192x8192x8192
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import random
 import statistics
@@ -23,20 +28,40 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-# (block_m, block_n, block_k, num_stages, threads, raster panel)
-CONFIGURATIONS = [
-    (128, 128, 32, 3, 128, 8),
-    (128, 128, 32, 4, 128, 8),
-    (128, 256, 32, 3, 256, 8),
-    (128, 256, 32, 4, 256, 8),
-    (256, 128, 32, 3, 256, 8),
-    (128, 128, 64, 3, 128, 8),
-]
+# By the features of a target: program in programs/gemm.py, block_m, block_n, block_k, num_stages, threads, raster.
+# The first one is also compiled with TileLang and shown by itself, if TileLang has the program.
+CONFIGURATIONS = {
+    "sm_80": [
+        ("matmul", 128, 128, 32, 3, 128, 8),
+        ("matmul", 128, 128, 32, 4, 128, 8),
+        ("matmul", 128, 256, 32, 3, 256, 8),
+        ("matmul", 128, 256, 32, 4, 256, 8),
+        ("matmul", 256, 128, 32, 3, 256, 8),
+        ("matmul", 128, 128, 64, 3, 128, 8),
+    ],
+    "sm_90a": [
+        ("matmul", 128, 256, 64, 3, 256, 8),
+        ("matmul", 128, 256, 64, 4, 256, 8),
+        ("matmul", 128, 128, 64, 4, 128, 8),
+        ("matmul", 128, 128, 64, 5, 256, 8),
+        ("matmul", 128, 64, 64, 6, 128, 8),
+        ("persistent_matmul", 128, 256, 64, 4, 256, 8),
+        ("persistent_matmul", 128, 128, 64, 5, 256, 8),
+    ],
+}
 NAMES = ("block_m", "block_n", "block_k", "num_stages", "threads", "panel")
+FLUSHED_BYTES = 256 * 2**20
+
+
+@functools.cache
+def flushed() -> torch.Tensor:
+    """What is written between measurements."""
+    return torch.empty(FLUSHED_BYTES, dtype=torch.int8, device="cuda")
 
 
 def measure(function: Callable[[], Any]) -> float:
-    """Milliseconds of one call by CUDA events."""
+    """Milliseconds that one call keeps the GPU busy, from an empty L2 cache."""
+    flushed().zero_()
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record()
     function()
@@ -87,30 +112,38 @@ def check(name: str, result: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> 
 
 def contenders(m: int, n: int, k: int, target: str, a: torch.Tensor, b: torch.Tensor) -> tuple[dict, dict]:
     """Callables by name, and the configuration each one ended up with."""
-    program = peers.load_program("gemm").matmul
-    chosen: dict[str, Callable[[], Any]] = {"cuBLAS": lambda: torch.mm(a, b)}
-    configurations: dict[str, str] = {"cuBLAS": ""}
+    programs = peers.load_program("gemm")
+    out = torch.empty(m, n, device="cuda", dtype=torch.float16)
+    blas = lambda: torch.mm(a, b, out=out)  # noqa: E731
+    chosen: dict[str, Callable[[], Any]] = {"cuBLAS": blas, "cuBLAS again": blas}
+    configurations: dict[str, str] = {"cuBLAS": "", "cuBLAS again": ""}
     ours, theirs = {}, {}
-    for values in CONFIGURATIONS:
+    candidates = CONFIGURATIONS["sm_90a" if target == "sm_90a" else "sm_80"]
+    for candidate in candidates:
+        name, *values = candidate
         config = dict(zip(NAMES, values, strict=True))
-        kernel = tile.compile(program(m, n, k, **config), out_idx=[2], target=target)
-        check(f"tilemlir {values}", kernel(a, b), a, b)
-        ours[values] = lambda kernel=kernel: kernel(a, b)
-        if peers.available("tilelang"):
-            peer = peers.tilelang_gemm(m, n, k, **config)
-            check(f"TileLang {values}", peer(a, b), a, b)
-            theirs[values] = lambda peer=peer: peer(a, b)
+        kernel = tile.compile(getattr(programs, name)(m, n, k, **config), target=target)
+        out.fill_(float("nan"))
+        kernel(a, b, out)
+        check(f"tilemlir {candidate}", out, a, b)
+        ours[candidate] = lambda kernel=kernel: kernel(a, b, out)
+        if name == "matmul" and peers.available("tilelang"):
+            peer = peers.tilelang_gemm(m, n, k, target, **config)
+            out.fill_(float("nan"))
+            peer(a, b, out)
+            check(f"TileLang {candidate}", out, a, b)
+            theirs[candidate] = lambda peer=peer: peer(a, b, out)
     key, function = best(ours)
-    configurations["tilemlir"], chosen["tilemlir"] = str(key), function
+    configurations["tilemlir"], chosen["tilemlir"] = " ".join(map(str, key)), function
     if theirs:
         key, function = best(theirs)
-        configurations["TileLang"], chosen["TileLang"] = str(key), function
-        key = CONFIGURATIONS[0]
-        configurations["TileLang, same"], chosen["TileLang, same"] = str(key), theirs[key]
-        configurations["tilemlir, same"], chosen["tilemlir, same"] = str(key), ours[key]
+        configurations["TileLang"], chosen["TileLang"] = " ".join(map(str, key)), function
+        key = candidates[0]
+        configurations["TileLang, same"], chosen["TileLang, same"] = " ".join(map(str, key)), theirs[key]
+        configurations["tilemlir, same"], chosen["tilemlir, same"] = " ".join(map(str, key)), ours[key]
     if peers.available("triton"):
         triton_gemm = peers.triton_gemm()
-        chosen["Triton"], configurations["Triton"] = (lambda: triton_gemm(a, b)), "autotuned"
+        chosen["Triton"], configurations["Triton"] = (lambda: triton_gemm(a, b, out)), "autotuned"
     return chosen, configurations
 
 
@@ -136,7 +169,7 @@ def main() -> None:
             for medians in (cool, hot):
                 row += [f"{2 * m * n * k / medians[name] / 1e9:.1f}", f"{medians['cuBLAS'] / medians[name]:.3f}"]
             table.add_row(*row, configurations[name])
-        Console(width=130).print(table)
+        Console(width=140).print(table)
         for name in ("cuBLAS", "Triton", "TileLang"):
             if name not in chosen:
                 print(f"{name} is not installed here and was left out")

@@ -41,24 +41,26 @@ def load_program(name: str, dialect: str = "tilemlir") -> ModuleType:
     return module
 
 
-def tilelang_gemm(m: int, n: int, k: int, **config: Any) -> Callable[[Any, Any], Any]:
-    """TileLang's build of ``programs/gemm.py`` for the sm_80 feature set.
+def tilelang_gemm(m: int, n: int, k: int, features: str, **config: Any) -> Callable[[Any, Any, Any], Any]:
+    """TileLang's build of ``programs/gemm.py`` for a feature set, with the output as the third argument.
 
-    ``code`` makes it assemble that feature set for the chip at hand, so that
-    both compilers use the same instructions.
+    For ``sm_80``, ``code`` makes it assemble that feature set for the chip at
+    hand, so that both compilers use the same instructions; else it takes what
+    the chip has.
     """
     import tilelang
     import torch
 
-    major, minor = torch.cuda.get_device_capability()
-    target = {"kind": "cuda", "arch": "sm_80", "code": [f"sm_{major}{minor}"]}
+    target: Any = "cuda"
+    if features == "sm_80":
+        major, minor = torch.cuda.get_device_capability()
+        target = {"kind": "cuda", "arch": "sm_80", "code": [f"sm_{major}{minor}"]}
     program = load_program("gemm", "tilelang").matmul(m, n, k, **config)
-    return tilelang.compile(program, out_idx=[2], target=target)
+    return tilelang.compile(program, target=target)
 
 
-def triton_gemm() -> Callable[[Any, Any], Any]:
+def triton_gemm() -> Callable[[Any, Any, Any], Any]:
     """A tiled Triton GEMM with grouped rasterisation, autotuned over common configurations."""
-    import torch
     import triton
     import triton.language as tl
 
@@ -97,9 +99,8 @@ def triton_gemm() -> Callable[[Any, Any], Any]:
         j = column * BN + tl.arange(0, BN)
         tl.store(c + i[:, None] * N + j[None, :], accumulator.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N))
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: Any, y: Any, z: Any) -> Any:
         (m, k), n = x.shape, y.shape[1]
-        z = torch.empty((m, n), device=x.device, dtype=x.dtype)
         kernel[lambda meta: (triton.cdiv(m, meta["BM"]) * triton.cdiv(n, meta["BN"]),)](x, y, z, m, n, k)
         return z
 

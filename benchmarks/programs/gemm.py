@@ -30,7 +30,7 @@ def matmul(m, n, k, block_m=128, block_n=128, block_k=32, num_stages=3, threads=
     return kernel
 
 
-def persistent_matmul(m, n, k, block_m=128, block_n=256, block_k=64, num_stages=4, threads=256, group=8):
+def persistent_matmul(m, n, k, block_m=128, block_n=256, block_k=64, num_stages=4, threads=256, panel=8):
     """The same product with one block per multiprocessor, each of which walks over tiles of C."""
 
     @T.prim_func
@@ -44,7 +44,7 @@ def persistent_matmul(m, n, k, block_m=128, block_n=256, block_k=64, num_stages=
             b_shared = T.alloc_shared((block_k, block_n), "float16")
             c_local = T.alloc_fragment((block_m, block_n), "float")
             tiles = [T.ceildiv(m, block_m), T.ceildiv(n, block_n)]
-            for row, column in T.Persistent(tiles, T.num_sms(), worker, group_size=group):
+            for row, column in T.Persistent(tiles, T.num_sms(), worker, group_size=panel):
                 T.clear(c_local)
                 for ko in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
                     T.copy(a[row * block_m, ko * block_k], a_shared)
