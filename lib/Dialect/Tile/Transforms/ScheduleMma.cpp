@@ -63,6 +63,25 @@ static void wait(OpBuilder &builder, Location loc, ArrayRef<Value> fragments,
   MmaWaitOp::create(builder, loc, fragments, pending);
 }
 
+/// The fill with zero of the whole allocation of `accumulator` that is the last
+/// operation in the block in front of `point` to touch it.
+static FillOp findZeroFill(Value accumulator, Operation *point) {
+  Value root = getStorageRoot(accumulator);
+  SmallVector<Operation *> users = getHandleUsers(root);
+  for (Operation *op = point->getPrevNode(); op; op = op->getPrevNode()) {
+    if (llvm::none_of(users,
+                      [&](Operation *user) { return op->isAncestor(user); }))
+      continue;
+    auto fill = dyn_cast<FillOp>(op);
+    if (!fill || fill.getDest() != root)
+      return {};
+    bool isZero = matchPattern(fill.getValue(), m_PosZeroFloat()) ||
+                  matchPattern(fill.getValue(), m_Zero());
+    return isZero ? fill : FillOp();
+  }
+  return {};
+}
+
 namespace {
 /// Products of a ring loop that stay in flight until the next iteration.
 class LoopSchedule {
@@ -76,8 +95,8 @@ public:
 
 private:
   bool collect();
-  /// The fill with zero that starts `accumulator`, if it stands in front of the
-  /// loop with nothing in between, and the loop runs at least once.
+  /// The fill with zero that starts `accumulator`, if the loop runs at least
+  /// once.
   FillOp findFill(Value accumulator);
   bool runsAtLeastOnce();
   Value isFirst(bool negated);
@@ -124,6 +143,17 @@ bool LoopSchedule::collect() {
     for (Operation *user : getHandleUsers(root))
       if (loop->isProperAncestor(user) && !llvm::is_contained(gemms, user))
         return false;
+  // What the products read may only be overwritten by the producer, who waits
+  // for the slot.
+  SmallVector<BufferAccess> accesses;
+  for (Operation &op : *loop.getBody())
+    collectNestedAccesses(&op, accesses);
+  for (GemmOp gemm : gemms)
+    for (Value operand : {gemm.getA(), gemm.getB()})
+      if (llvm::any_of(accesses, [&](const BufferAccess &access) {
+            return access.isWrite && access.root == getStorageRoot(operand);
+          }))
+        return false;
   for (auto arrive : loop.getBody()->getOps<BarrierArriveOp>())
     if (gemms.front()->isBeforeInBlock(arrive))
       releases.push_back(arrive);
@@ -136,22 +166,7 @@ bool LoopSchedule::runsAtLeastOnce() {
 }
 
 FillOp LoopSchedule::findFill(Value accumulator) {
-  if (!runsAtLeastOnce())
-    return {};
-  Value root = getStorageRoot(accumulator);
-  SmallVector<Operation *> users = getHandleUsers(root);
-  for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
-    if (llvm::none_of(users,
-                      [&](Operation *user) { return op->isAncestor(user); }))
-      continue;
-    auto fill = dyn_cast<FillOp>(op);
-    if (!fill || fill.getDest() != root)
-      return {};
-    bool isZero = matchPattern(fill.getValue(), m_AnyZeroFloat()) ||
-                  matchPattern(fill.getValue(), m_Zero());
-    return isZero ? fill : FillOp();
-  }
-  return {};
+  return runsAtLeastOnce() ? findZeroFill(accumulator, loop) : FillOp();
 }
 
 /// Is this the first iteration (or not the first)?
@@ -287,6 +302,12 @@ static void scheduleInPlace(KernelOp kernel) {
   });
   llvm::SetVector<Value> fragments;
   for (GemmOp gemm : gemms) {
+    // A sum that starts from zero needs no zeros in registers.
+    if (gemm.getC() == getStorageRoot(gemm.getC()))
+      if (FillOp fill = findZeroFill(gemm.getC(), gemm)) {
+        fill.erase();
+        gemm.setClearAccum(true);
+      }
     Operation *next = gemm->getNextNode();
     while (next && (isa<SubviewOp, ReshapeOp, BitcastOp>(next) || isPure(next)))
       next = next->getNextNode();

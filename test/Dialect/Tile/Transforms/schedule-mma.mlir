@@ -37,6 +37,20 @@ func.func @in_place(%n: i32) {
     // CHECK-NEXT: tile.mma_wait %c {pending = 0 : i64}
     tile.gemm %a, %b, %c {choice = #ss} : !op, !op, !acc
     tile.gemm %b, %a, %c {choice = #ss} : !op, !op, !acc
+    tile.sync_threads
+    // Sums that start from zero do without it.
+    // CHECK: tile.sync_threads
+    // CHECK-NOT: tile.fill
+    // CHECK: tile.gemm_async %a, %b, %c {choice = #tile.choice<wgmma_ss, {{.*}}, clear_accum}
+    %zero = arith.constant 0.0 : f32
+    tile.fill %c, %zero : !acc, f32
+    tile.gemm %a, %b, %c {choice = #ss} : !op, !op, !acc
+    tile.sync_threads
+    // CHECK: tile.fill %c
+    // CHECK-NEXT: tile.gemm_async %a, %b, %c {choice = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>} :
+    %one = arith.constant 1.0 : f32
+    tile.fill %c, %one : !acc, f32
+    tile.gemm %a, %b, %c {choice = #ss} : !op, !op, !acc
   }
   return
 }
@@ -179,6 +193,13 @@ func.func @no_overlap(%n: i32, %p: i1) {
       // CHECK-NEXT: tile.mma_wait %c {pending = 0 : i64}
       tile.gemm %a, %b, %c {choice = #ss} : !op, !op, !acc
       tile.copy %c[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] : !acc to !op
+    } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    // An operand that the loop itself writes has to be free again.
+    scf.for %k = %c0 to %c16 step %c1 : i32 {
+      tile.copy %b[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] : !op to !op
+      // CHECK: tile.gemm_async
+      // CHECK-NEXT: tile.mma_wait %c {pending = 0 : i64}
+      tile.gemm %a, %b, %c {choice = #ss} : !op, !op, !acc
     } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
     scf.for %k = %c0 to %c16 step %c1 : i32 {
       scf.if %p {

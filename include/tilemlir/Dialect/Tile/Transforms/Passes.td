@@ -167,7 +167,9 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
   let description = [{
     Every `tile.gemm` chosen as `wgmma_ss` or `wgmma_rs` becomes
     `tile.gemm_async` and a `tile.mma_wait` for its fragments; neighbouring
-    ones share a wait.
+    ones share a wait. A `tile.fill` with zero in front of one becomes its
+    `clear_accum`. In loops that load ahead, the loads of a later iteration
+    start between product and wait.
 
     In a ring loop of two or more slots in which accumulators are touched by
     unconditional products from shared memory only, the products of one
