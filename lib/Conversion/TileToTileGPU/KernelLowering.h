@@ -11,6 +11,7 @@
 #include "Index.h"
 
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Dialect/TileGPU/IR/TileGPU.h"
 #include "tilemlir/Layout/FragmentLayout.h"
 #include "tilemlir/Layout/MatrixAccess.h"
@@ -189,6 +190,8 @@ private:
   /// Calls `emit` where one thread of the current role (or block) runs.
   void asOneThread(llvm::function_ref<void()> emit);
   LogicalResult lowerBarrierOp(Operation *op);
+  /// `index` may be null: the first one.
+  FailureOr<Value> barrierAddress(Operation *op, Value barriers, Value index);
 
   //===--- LowerCopy.cpp, MatrixMoves.cpp
   //--------------------------------------===//
@@ -210,8 +213,8 @@ private:
   LogicalResult copyMatrices(Operation *op, Value buffer,
                              ArrayRef<Coordinate> offsets,
                              ArrayRef<int> iterationDim,
-                             const FragmentView &view, Type elementType,
-                             bool isLoad);
+                             const FragmentView &view, Type fragmentType,
+                             Type elementType, bool isLoad);
 
   //===--- LowerGemm.cpp
   //--------------------------------------------------------===//
@@ -241,6 +244,21 @@ private:
   FailureOr<Value> wgmmaDescriptor(Operation *op, const WgmmaSource &source,
                                    int64_t mn, int64_t k);
 
+  //===--- LowerTma.cpp
+  //---------------------------------------------------------===//
+  /// `first` and what follows it, if one thread does it on behalf of all; moves
+  /// pure operations out of the way. Empty if `first` is not of this kind.
+  SmallVector<Operation *> takeSingleThreaded(Operation *first);
+  /// Lowers and erases such operations, all in one branch of a single thread.
+  LogicalResult lowerSingleThreaded(ArrayRef<Operation *> operations);
+  LogicalResult lowerTmaCopy(tile::CopyAsyncOp op);
+  LogicalResult lowerBulkOp(Operation *op);
+  /// The descriptor for the boxes of `plan`, at the top of the kernel.
+  Value tensorMap(Value tensor, const tile::TmaPlan &plan);
+  /// Byte in the arena at which a region of panels starts, before the swizzle.
+  FailureOr<Value> regionAddress(Operation *op, Value buffer,
+                                 Coordinates coordinates);
+
   tile::KernelOp kernel;
   /// Threads that run the current code together: of the block, or of a role.
   int64_t threads;
@@ -253,11 +271,16 @@ private:
   /// Values that dominate the kernel are emitted before this operation.
   Operation *entry = nullptr;
   Value cachedThreadId, cachedWarpGroup;
+  /// Whether the thread is in the first warp of the role or block.
+  Value cachedInFirstWarp;
   std::map<std::vector<int64_t>, Value> cachedFunctions;
   std::map<std::string, Coordinates> cachedOffsets;
   std::map<std::string, Value> cachedPrimary;
   llvm::DenseMap<Operation *, Value> localMemories;
   llvm::DenseMap<Operation *, bool> heldInRegisters;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> tensorMaps;
+  /// Only one thread runs the code that is being emitted.
+  bool inOneThread = false;
   /// Condition of the branch that was flattened around the current copy.
   Value ambientPredicate;
   /// Options of the module.

@@ -15,26 +15,29 @@ using namespace tilemlir::to_gpu;
 
 static constexpr int64_t kBarrierBytes = 8;
 
+FailureOr<Value> KernelLowering::barrierAddress(Operation *op, Value barriers,
+                                                Value index) {
+  tile::AllocOp alloc = tile::getAllocation(barriers);
+  if (barriers != alloc.getResult()) {
+    op->emitOpError("needs the barriers as they were allocated, not a view of "
+                    "them");
+    return failure();
+  }
+  auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
+  if (!offset) {
+    op->emitOpError("uses barriers '")
+        << tile::getUserName(barriers)
+        << "' without an address; run tile-allocate-memory";
+    return failure();
+  }
+  Value result = ix.add(ix.mul(index, kBarrierBytes), ix.i32(offset.getInt()));
+  return result ? result : ix.i32(0);
+}
+
 LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
   Location loc = ix.loc();
-  auto address = [&](Value barriers, Value index) -> FailureOr<Value> {
-    tile::AllocOp alloc = tile::getAllocation(barriers);
-    if (barriers != alloc.getResult()) {
-      op->emitOpError(
-          "needs the barriers as they were allocated, not a view of "
-          "them");
-      return failure();
-    }
-    auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
-    if (!offset) {
-      op->emitOpError("uses barriers '")
-          << tile::getUserName(barriers)
-          << "' without an address; run tile-allocate-memory";
-      return failure();
-    }
-    Value result =
-        ix.add(ix.mul(index, kBarrierBytes), ix.i32(offset.getInt()));
-    return result ? result : ix.i32(0);
+  auto address = [&](Value barriers, Value index) {
+    return barrierAddress(op, barriers, index);
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::BarrierInitOp init) -> LogicalResult {

@@ -212,11 +212,12 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   // Matrix moves between shared memory and fragments.
   if (copy.path == tile::Path::Ldmatrix && destView && source.isShared())
     return copyMatrices(op, source.storage, sourceOffsets, source.iterationDim,
-                        *destView, source.elementType, /*isLoad=*/true);
-  if (copy.path == tile::Path::Stmatrix && sourceView && dest.isShared() &&
-      source.elementType == dest.elementType)
+                        *destView, dest.elementType, source.elementType,
+                        /*isLoad=*/true);
+  if (copy.path == tile::Path::Stmatrix && sourceView && dest.isShared())
     return copyMatrices(op, dest.storage, destOffsets, dest.iterationDim,
-                        *sourceView, dest.elementType, /*isLoad=*/false);
+                        *sourceView, source.elementType, dest.elementType,
+                        /*isLoad=*/false);
 
   // One lane per register.
   std::vector<int64_t> sourceRegister;

@@ -67,24 +67,30 @@ void KernelLowering::meetThreads() {
 }
 
 void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
-  if (role && role.getSingle()) {
+  if (inOneThread || (role && role.getSingle())) {
     emit();
     return;
   }
   OpBuilder::InsertionGuard guard(b);
   Location loc = ix.loc();
-  Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
-  Value isFirst = arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::eq, warp,
-      arith::ConstantOp::create(
-          b, loc, b.getI32IntegerAttr(role ? role.getFirst() : 0)));
-  auto inWarp = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  if (!cachedInFirstWarp) {
+    OpBuilder at(entry);
+    Value warp = tile_gpu::WarpIdOp::create(at, loc, at.getI32Type());
+    Value first = arith::ConstantOp::create(
+        at, loc, at.getI32IntegerAttr(role ? role.getFirst() : 0));
+    cachedInFirstWarp = arith::CmpIOp::create(
+        at, loc, arith::CmpIPredicate::eq, warp, first);
+  }
+  auto inWarp =
+      scf::IfOp::create(b, loc, cachedInFirstWarp, /*withElseRegion=*/false);
   b.setInsertionPointToStart(inWarp.thenBlock());
   Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
   auto inThread = scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
   b.setInsertionPointToStart(inThread.thenBlock());
   ix.pushScope();
+  inOneThread = true;
   emit();
+  inOneThread = false;
   ix.popScope();
 }
 
@@ -99,6 +105,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   int64_t outerThreads = threads;
   Operation *outerEntry = entry;
   Value outerThreadId = cachedThreadId, outerWarpGroup = cachedWarpGroup;
+  Value outerInFirstWarp = cachedInFirstWarp;
   auto outerFunctions = cachedFunctions;
   auto outerOffsets = cachedOffsets;
   auto outerPrimary = cachedPrimary;
@@ -146,8 +153,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     }
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    cachedThreadId = {};
-    cachedWarpGroup = {};
+    cachedThreadId = cachedWarpGroup = cachedInFirstWarp = {};
     cachedFunctions.clear();
     cachedOffsets.clear();
     cachedPrimary.clear();
@@ -176,6 +182,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   entry = outerEntry;
   cachedThreadId = outerThreadId;
   cachedWarpGroup = outerWarpGroup;
+  cachedInFirstWarp = outerInFirstWarp;
   cachedFunctions = std::move(outerFunctions);
   cachedOffsets = std::move(outerOffsets);
   cachedPrimary = std::move(outerPrimary);

@@ -109,7 +109,8 @@ LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,
                                            ArrayRef<Coordinate> offsets,
                                            ArrayRef<int> iterationDim,
                                            const FragmentView &view,
-                                           Type elementType, bool isLoad) {
+                                           Type fragmentType, Type elementType,
+                                           bool isLoad) {
   int64_t bits = tile::getElementBits(elementType);
   std::optional<int> contiguous = contiguousDimension(op, buffer);
   int contiguousIteration = contiguous ? iterationDim[*contiguous] : -1;
@@ -133,6 +134,14 @@ LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,
   int64_t perMatrix = access->registersPerMatrix;
   Type scalar = tile::getScalarType(elementType);
   SmallVector<Value> registers = readRegisters(view.alloc);
+  if (!isLoad) {
+    // Those of the part, as they are to be stored.
+    SmallVector<Value> part;
+    for (int64_t held : view.registers)
+      part.push_back(held < 0 ? zero(tile::getScalarType(fragmentType))
+                              : registers[held]);
+    registers = convertScalars(part, fragmentType, elementType);
+  }
   for (auto [group, address] : llvm::zip_equal(groups, *addresses)) {
     int64_t count = group.size();
     auto words = VectorType::get({count}, b.getI32Type());
@@ -151,8 +160,7 @@ LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,
     SmallVector<Value> values;
     for (int64_t i = 0; i < count * perMatrix; ++i)
       values.push_back(
-          registers[view.registers[group[i / perMatrix] * perMatrix +
-                                   i % perMatrix]]);
+          registers[group[i / perMatrix] * perMatrix + i % perMatrix]);
     Value packed =
         vector::BitCastOp::create(b, ix.loc(), words, fromElements(values));
     tile_gpu::StmatrixOp::create(b, ix.loc(), packed, address.base,

@@ -130,7 +130,10 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   b.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::CopyOp>([&](auto copy) { return lowerCopy(copy, false); })
-      .Case<tile::CopyAsyncOp>([&](auto copy) { return lowerCopy(copy, true); })
+      .Case<tile::CopyAsyncOp>([&](tile::CopyAsyncOp copy) {
+        return tile::isTmaCopy(copy) ? lowerTmaCopy(copy)
+                                     : lowerCopy(copy, true);
+      })
       .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill); })
       .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm); })
       .Case<tile::GemmAsyncOp>([&](auto gemm) { return lowerGemmAsync(gemm); })
@@ -165,6 +168,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         tile_gpu::AsyncWaitOp::create(b, ix.loc(), wait.getPending());
         return success();
       })
+      .Case<tile::BulkCommitOp, tile::BulkWaitOp>(
+          [&](Operation *bulk) { return lowerBulkOp(bulk); })
       .Case<tile::WarpSpecializeOp>(
           [&](auto roles) { return lowerRoles(roles); })
       .Case<tile::BarrierInitOp, tile::BarrierWaitOp, tile::BarrierArriveOp,
@@ -187,7 +192,7 @@ static bool startsCopiesOnly(scf::IfOp branch) {
     return false;
   bool copies = false;
   for (Operation &op : branch.thenBlock()->without_terminator()) {
-    if (isa<tile::CopyAsyncOp>(op))
+    if (isa<tile::CopyAsyncOp>(op) && !tile::isTmaCopy(&op))
       copies = true;
     else if (!isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op) &&
              !isPure(&op))
@@ -221,7 +226,16 @@ LogicalResult KernelLowering::flattenCopies(scf::IfOp branch) {
 LogicalResult KernelLowering::lowerBlock(Block &block) {
   ix.pushScope();
   auto pop = llvm::make_scope_exit([&] { ix.popScope(); });
-  for (Operation &op : llvm::make_early_inc_range(block)) {
+  for (Operation *next = block.empty() ? nullptr : &block.front(); next;) {
+    Operation &op = *next;
+    SmallVector<Operation *> single = takeSingleThreaded(&op);
+    if (!single.empty()) {
+      next = single.back()->getNextNode();
+      if (failed(lowerSingleThreaded(single)))
+        return failure();
+      continue;
+    }
+    next = op.getNextNode();
     // Handles are needed until their users are gone; promises about launch
     // values until the launch plan is made.
     if (isa<tile::AllocOp, tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp,

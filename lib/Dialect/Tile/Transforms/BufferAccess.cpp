@@ -127,7 +127,15 @@ static IndexRange getRange(Value index, int64_t size, ParallelOp parallel,
   if (!inside) {
     if (linear.scale == 1)
       return {linear.variable, linear.offset, size};
-    return {index, 0, size};
+    IndexRange range{index, 0, size};
+    while (auto add = range.base.getDefiningOp<arith::AddIOp>()) {
+      std::optional<int64_t> constant = getConstant(add.getRhs());
+      if (!constant)
+        break;
+      range.base = add.getLhs();
+      range.offset += *constant;
+    }
+    return range;
   }
   int64_t first, last, step;
   if (getConstantIterations(linear.variable, first, last, step) &&

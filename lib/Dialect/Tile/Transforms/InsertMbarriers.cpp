@@ -2,7 +2,8 @@
 //
 // Hands each kind of asynchronous copy to the part that knows how it
 // completes. `cp.async` completes in groups (CpAsyncGroups.cpp), loads of a
-// producer role on the barriers of their ring (RingBarriers.cpp).
+// producer role on the barriers of their ring (RingBarriers.cpp), other copies
+// by TMA on barriers of their own (TmaBarriers.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
@@ -23,10 +24,11 @@ class TileInsertMbarriersPass
           TileInsertMbarriersPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](KernelOp kernel) {
-      return failed(insertRingBarriers(kernel)) ||
-                     failed(insertCpAsyncGroups(kernel))
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
+      if (failed(insertRingBarriers(kernel)) ||
+          failed(insertCpAsyncGroups(kernel)) ||
+          failed(insertTmaBarriers(kernel)))
+        return WalkResult::interrupt();
+      return WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -1,9 +1,12 @@
 //===- InsertSync.cpp - barriers for shared memory --------------*- C++ -*-===//
 //
 // Decides where barriers go with the analysis in SyncAnalysis.h, and inserts
-// them.
+// them; waits for stores by TMA before (BulkStores.cpp), and fences between
+// threads and the async proxy after it (ProxyFences.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "AsyncProxy.h"
+
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/SyncAnalysis.h"
 
@@ -14,6 +17,12 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
+
+static bool expectsBytes(Operation *op) {
+  auto arrive = dyn_cast_or_null<BarrierArriveOp>(op);
+  return isa_and_nonnull<BarrierExpectTxOp>(op) ||
+         (arrive && arrive.getExpect());
+}
 
 namespace {
 class TileInsertSyncPass
@@ -28,11 +37,17 @@ class TileInsertSyncPass
     if (failedAny)
       return signalPassFailure();
     getOperation()->walk([&](KernelOp kernel) {
+      waitForBulkStores(kernel);
       for (Operation *op : planBarriers(kernel)) {
+        Location loc = op->getLoc();
+        // Expecting the bytes of a copy belongs to it.
+        if (isa<CopyAsyncOp>(op))
+          while (expectsBytes(op->getPrevNode()))
+            op = op->getPrevNode();
         OpBuilder builder(op);
-        SyncThreadsOp::create(builder, op->getLoc(), IntegerAttr(),
-                              IntegerAttr());
+        SyncThreadsOp::create(builder, loc, IntegerAttr(), IntegerAttr());
       }
+      insertProxyFences(kernel);
     });
   }
 };

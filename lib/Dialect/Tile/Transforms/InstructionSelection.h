@@ -4,6 +4,7 @@
 
 #include "MemoryAccess.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Layout/Result.h"
 #include "tilemlir/Layout/WarpPartition.h"
 
@@ -28,10 +29,27 @@ struct PartitionPolicy {
 };
 PartitionPolicy getPartitionPolicy(GemmOp op);
 
-/// Sets the choice of a copy: `cp_async` from a tensor to shared memory where
-/// possible, else `simt`, with the access width in bytes.
+/// Sets the choice of a copy: between tensors and shared memory `tma` where
+/// possible, else what selectThreadCopy takes, saying why not TMA.
 LogicalResult selectCopy(CopyOp op, TargetAttr target,
                          IntegerAnalysis &integers);
+
+/// Sets the choice of a copy that the threads do: `cp_async` from a tensor to
+/// shared memory where possible, else `simt`, with the access width in bytes.
+/// `notTma`, if not empty, is added to the reason.
+void selectThreadCopy(CopyOp op, TargetAttr target, IntegerAnalysis &integers,
+                      StringRef notTma);
+
+/// Sets the choice `tma` with the boxes of `plan`.
+void chooseTma(CopyOp op, const TmaPlan &plan);
+
+/// Why TMA cannot be used for anything in the kernel around `user`; empty if it
+/// can.
+std::string refuseTma(Operation *user, TargetAttr target);
+
+/// Why TMA cannot do the copy; empty if it can, and then `plan` is set.
+std::string refuseTma(CopyOp op, TargetAttr target, IntegerAnalysis &integers,
+                      TmaPlan &plan);
 
 /// Name of an element type as users write it.
 std::string getTypeName(Type type);

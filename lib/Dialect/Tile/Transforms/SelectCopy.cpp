@@ -26,13 +26,50 @@ LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
                                      IntegerAnalysis &integers) {
   if (op.getChoiceAttr())
     return success();
-  Value source = op.getSource(), dest = op.getDest();
-  auto sourceBuffer = dyn_cast<BufferType>(source.getType());
-  auto destBuffer = dyn_cast<BufferType>(dest.getType());
-  for (BufferType buffer : {sourceBuffer, destBuffer})
+  for (Value side : {op.getSource(), op.getDest()}) {
+    auto buffer = dyn_cast<BufferType>(side.getType());
     if (buffer && buffer.getSpace() == MemorySpace::Tmem)
       return op.emitError("copy: tensor memory is not supported on ")
              << target.getArch();
+  }
+  std::string notTma;
+  if (getTensorCopy(op)) {
+    TmaPlan plan;
+    notTma = refuseTma(op, target, integers, plan);
+    if (notTma.empty()) {
+      chooseTma(op, plan);
+      return success();
+    }
+    // Older targets have nothing to explain.
+    if (target.getComputeCapability() < 90)
+      notTma.clear();
+  }
+  selectThreadCopy(op, target, integers, notTma);
+  return success();
+}
+
+void mlir::tile::chooseTma(CopyOp op, const TmaPlan &plan) {
+  std::string shape;
+  for (int64_t extent : llvm::reverse(plan.box))
+    shape += (shape.empty() ? "" : "x") + std::to_string(extent);
+  std::string reason = llvm::formatv(
+      "TMA {0} of {1} {2} of {3} elements",
+      isa<MemRefType>(op.getSource().getType()) ? "load" : "store",
+      plan.boxes.size(), plan.boxes.size() == 1 ? "box" : "boxes", shape);
+  if (plan.swizzle)
+    reason += llvm::formatv(", {0}-byte swizzle", plan.swizzle);
+  Builder builder(op.getContext());
+  op.setChoiceAttr(ChoiceAttr::get(
+      op.getContext(), Path::Tma, reason,
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          "box", builder.getI64ArrayAttr(plan.box)))));
+}
+
+void mlir::tile::selectThreadCopy(CopyOp op, TargetAttr target,
+                                  IntegerAnalysis &integers, StringRef notTma) {
+  Value source = op.getSource(), dest = op.getDest();
+  auto sourceBuffer = dyn_cast<BufferType>(source.getType());
+  auto destBuffer = dyn_cast<BufferType>(dest.getType());
 
   Type sourceType = getStorageElementType(source.getType());
   Type destType = getStorageElementType(dest.getType());
@@ -55,10 +92,11 @@ LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
 
   Builder builder(op.getContext());
   auto choose = [&](Path path, std::string reason, int64_t width) {
+    if (!notTma.empty())
+      reason += ("; " + notTma).str();
     DictionaryAttr arguments = builder.getDictionaryAttr(
         builder.getNamedAttr("bytes", builder.getI64IntegerAttr(width)));
     op.setChoiceAttr(ChoiceAttr::get(op.getContext(), path, reason, arguments));
-    return success();
   };
 
   bool toShared = !sourceBuffer && destBuffer && destBuffer.isShared();
@@ -96,7 +134,5 @@ LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
       llvm::formatv("cp.async of {0} bytes on {1}", bytes, target.getArch());
   if (bytes < 16)
     reason += "; " + narrow.reason;
-  if (target.getComputeCapability() >= 90)
-    reason += "; TMA is not generated in this version";
   return choose(Path::CpAsync, reason, bytes);
 }

@@ -2,15 +2,18 @@
 //
 // The candidates are row-major with every swizzle that fits the row. For each,
 // the accesses of the first warp are replayed and their bank conflicts counted;
-// rows of all users count together.
+// rows of all users count together. Buffers of TMA and wgmma get the one layout
+// that both take.
 //
 //===----------------------------------------------------------------------===//
 #include "SharedLayouts.h"
 
+#include "InstructionSelection.h"
 #include "LayoutLegalizer.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Layout/BankConflicts.h"
 #include "tilemlir/Layout/MatrixAccess.h"
 
@@ -332,6 +335,15 @@ static int64_t countConflicts(ArrayRef<WarpAccess> accesses,
   return conflicts;
 }
 
+/// Does a copy by TMA fill or read the buffer?
+static bool isMovedByTma(Value handle) {
+  return llvm::any_of(handle.getUsers(), [](Operation *user) {
+    return isa<SubviewOp, ReshapeOp, BitcastOp>(user)
+               ? isMovedByTma(user->getResult(0))
+               : isTmaCopy(user);
+  });
+}
+
 static void collect(Value handle, AccessCollector &collector) {
   for (Operation *user : handle.getUsers()) {
     if (isa<SubviewOp, ReshapeOp, BitcastOp>(user))
@@ -347,15 +359,18 @@ void mlir::tile::assignSharedLayouts(KernelOp kernel) {
     if (!type.isShared() || type.getLayout())
       return;
     std::vector<int64_t> shape = type.getShape().vec();
-    // Operands of wgmma: the widest swizzle that all its readers take.
-    if (std::optional<int64_t> widest = getWgmmaMaxSwizzle(alloc)) {
-      layout::Result<layout::SharedLayout> canonical =
+    // Operands of wgmma: the widest swizzle that all its readers take. TMA can
+    // fill any of these layouts.
+    std::optional<layout::Result<layout::SharedLayout>> canonical;
+    if (std::optional<int64_t> widest = getWgmmaMaxSwizzle(alloc))
+      canonical =
           layout::wgmmaSharedLayout(shape, type.getElementBits(), *widest);
-      if (canonical) {
-        alloc.getResult().setType(type.withLayout(
-            SharedLayoutAttr::get(kernel.getContext(), *canonical)));
-        return;
-      }
+    else if (isMovedByTma(alloc.getResult()))
+      canonical = getCanonicalSharedLayout(shape, type.getElementBits());
+    if (canonical && *canonical) {
+      alloc.getResult().setType(type.withLayout(
+          SharedLayoutAttr::get(kernel.getContext(), **canonical)));
+      return;
     }
     AccessCollector collector;
     collect(alloc.getResult(), collector);
@@ -468,15 +483,29 @@ static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
       isLoad ? copy.getDestSizes() : copy.getSourceSizes();
   ArrayRef<int64_t> sharedSizes =
       isLoad ? copy.getSourceSizes() : copy.getDestSizes();
+  // Elements may be converted in registers on their way to a matrix store.
+  bool converts = fragmentType.getElementType() != sharedType.getElementType();
   auto fits = [&] {
-    if (fragmentType.getElementType() != sharedType.getElementType() ||
-        fragmentType.getElementBits() != 16 ||
-        sizes != fragmentType.getShape() || sharedSizes != sizes ||
-        sizes.size() != 2 || (!isLoad && target.getComputeCapability() < 90))
+    if ((converts && isLoad) || sharedType.getElementBits() != 16 ||
+        sharedSizes != sizes || sizes.size() != 2 ||
+        (isLoad && sizes != fragmentType.getShape()) ||
+        (!isLoad && target.getComputeCapability() < 90))
       return false;
     layout::Result<FragmentView> view = getFragmentView(fragment);
     if (!view || getContiguousBytes(shared) < 16)
       return false;
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      if (size == fragmentType.getShape()[dim])
+        continue;
+      APInt start;
+      if (!matchPattern(copy.getSourceOffsets()[dim], m_ConstantInt(&start)))
+        return false;
+      layout::Result<layout::RegisterSlice> part =
+          view->layout.sliceRegisters(dim, start.getSExtValue(), size);
+      if (!part)
+        return false;
+      view->layout = part->layout;
+    }
     for (Value offset :
          isLoad ? copy.getSourceOffsets() : copy.getDestOffsets())
       if (!matchPattern(offset, m_Zero()))
@@ -489,9 +518,22 @@ static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
           "the fragment is made of 8x8 matrices of 16-bit elements", 16);
 }
 
+/// A copy for which TMA was chosen, now that its buffer has a layout: its boxes,
+/// or the threads do it.
+static void refineTmaCopy(CopyOp copy, TargetAttr target) {
+  layout::Result<TmaPlan> plan = planTma(copy);
+  if (plan)
+    return chooseTma(copy, *plan);
+  IntegerAnalysis integers(copy);
+  selectThreadCopy(copy, target, integers,
+                   "demoted from TMA: " + plan.error());
+}
+
 void mlir::tile::refineCopies(KernelOp kernel) {
   TargetAttr target = getTarget(kernel);
   kernel.walk([&](CopyOp copy) {
+    if (isTmaCopy(copy))
+      refineTmaCopy(copy, target);
     auto source = dyn_cast<BufferType>(copy.getSource().getType());
     auto dest = dyn_cast<BufferType>(copy.getDest().getType());
     if (source && dest && source.isShared() && dest.isFragment())

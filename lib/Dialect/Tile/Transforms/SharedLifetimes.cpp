@@ -1,6 +1,7 @@
 //===- SharedLifetimes.cpp - when shared buffers hold data ------*- C++ -*-===//
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -124,16 +125,13 @@ private:
         if (!allInside || !isPrivate(parent, alloc))
           extend(begin[parent], end[parent]);
       }
-      // Memory that is still being written is not free.
-      if (isa<CopyAsyncOp>(user) && !user->hasAttr("tile.produce"))
-        extend(begin[user], getNextWait(user));
-      auto needsAlignment = [](auto copy) {
-        return copy && copy.getChoice() &&
-               (copy.getChoice()->getPath() == Path::Tma ||
-                copy.getChoice()->getPath() == Path::Bulk);
-      };
-      if (needsAlignment(dyn_cast<CopyOp>(user)) ||
-          needsAlignment(dyn_cast<CopyAsyncOp>(user)))
+      // Memory that is still being written is not free; tile-insert-sync waits
+      // for what still reads.
+      auto copy = dyn_cast<CopyAsyncOp>(user);
+      if (copy && isa<BufferType>(copy.getDest().getType()) &&
+          !user->hasAttr("tile.produce"))
+        extend(begin[user], getNextWait(copy));
+      if (isTmaCopy(user))
         lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
     }
     return lifetime;
@@ -148,12 +146,18 @@ private:
                 .wasInterrupted();
   }
 
-  /// Position of the first wait behind `op`; the end of the kernel if none.
-  int64_t getNextWait(Operation *op) {
+  /// Position of the first wait behind `copy`; the end of the kernel if none.
+  int64_t getNextWait(CopyAsyncOp copy) {
     int64_t position = end[kernel];
-    kernel.walk([&](AsyncWaitOp wait) {
-      if (begin[wait] > begin[op])
-        position = std::min(position, begin[wait]);
+    kernel.walk([&](Operation *op) {
+      auto onBarrier = dyn_cast<BarrierWaitOp>(op);
+      bool waits = copy.getBarrier()
+                       ? onBarrier &&
+                             getAllocation(onBarrier.getBarriers()) ==
+                                 getAllocation(copy.getBarrier())
+                       : isa<AsyncWaitOp>(op);
+      if (waits && begin[op] > begin[copy])
+        position = std::min(position, begin[op]);
     });
     return position;
   }

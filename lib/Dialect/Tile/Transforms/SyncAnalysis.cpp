@@ -15,6 +15,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
+#include "AsyncProxy.h"
 #include "Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,6 +59,8 @@ struct State {
   /// Asynchronous writes that may still be under way. They become accesses at
   /// a wait: complete for the thread that started them, not for others.
   SmallVector<Pending> inFlight;
+  /// Reads of stores by TMA, in the same way.
+  SmallVector<Pending> stored;
 
   static void insert(SmallVector<Pending> &list, const Pending &item) {
     if (!llvm::is_contained(list, item))
@@ -68,6 +71,8 @@ struct State {
       insert(accesses, item);
     for (const Pending &item : other.inFlight)
       insert(inFlight, item);
+    for (const Pending &item : other.stored)
+      insert(stored, item);
   }
   void meetAllThreads() { accesses.clear(); }
   bool operator==(const State &other) const {
@@ -77,7 +82,8 @@ struct State {
                return llvm::is_contained(b, item);
              });
     };
-    return same(accesses, other.accesses) && same(inFlight, other.inFlight);
+    return same(accesses, other.accesses) && same(inFlight, other.inFlight) &&
+           same(stored, other.stored);
   }
 };
 
@@ -248,6 +254,9 @@ const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
                     (mayAlias || writtenTensors.contains(access.root));
     if (!isShared && !isTensor)
       continue;
+    // So do stores by TMA among each other.
+    if (isTensor && isBulkStore(op))
+      continue;
     if (access.isScratch && access.isWrite)
       scratch.push_back(convert(access));
     else
@@ -259,17 +268,8 @@ const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
 
 /// Whether the places that tile-allocate-memory gave to two allocations meet.
 bool BarrierPlanner::shareMemory(Value lhs, Value rhs) {
-  auto getRange = [](Value root) -> std::optional<std::pair<int64_t, int64_t>> {
-    auto alloc = root.getDefiningOp<AllocOp>();
-    auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
-    if (!offset)
-      return std::nullopt;
-    int64_t bytes = getSharedBytes(cast<BufferType>(alloc.getType()));
-    return std::make_pair(offset.getInt(), offset.getInt() + bytes);
-  };
-  auto left = getRange(lhs), right = getRange(rhs);
-  return left && right && left->first < right->second &&
-         right->first < left->second;
+  return sharesMemory(lhs.getDefiningOp<AllocOp>(),
+                      rhs.getDefiningOp<AllocOp>());
 }
 
 bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
@@ -323,6 +323,13 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
       state.inFlight.clear();
     return state;
   }
+  if (auto wait = dyn_cast<BulkWaitOp>(op)) {
+    for (const Pending &item : state.stored)
+      State::insert(state.accesses, item);
+    if (wait.getPending() == 0)
+      state.stored.clear();
+    return state;
+  }
   const SmallVector<Pending> &list = getAccesses(op);
   const SmallVector<Pending> &scratch = scratchWrites[op];
   if (list.empty() && scratch.empty())
@@ -338,10 +345,17 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
       unresolved = true;
     state.meetAllThreads();
   }
-  bool isAsync = isa<CopyAsyncOp>(op);
-  for (const Pending &item : list)
-    State::insert(isAsync && item.isWrite ? state.inFlight : state.accesses,
+  auto copy = dyn_cast<CopyAsyncOp>(op);
+  for (const Pending &item : list) {
+    // What arrives on a barrier is waited for by every thread.
+    if (copy && copy.getBarrier() && item.isWrite)
+      continue;
+    bool isStored = copy && isBulkStore(op) && !item.isWrite;
+    State::insert(isStored                 ? state.stored
+                  : copy && item.isWrite ? state.inFlight
+                                           : state.accesses,
                   item);
+  }
   return state;
 }
 
@@ -592,10 +606,15 @@ static bool staysApart(Operation *op, Value tensor, Operation *loop,
         return true;
     return false;
   };
-  if (auto copy = dyn_cast<CopyOp>(op))
+  auto copyApart = [&](auto copy) {
     return apart(copy.getSource(), copy.getSourceOffsets(),
                  copy.getSourceSizes()) &&
            apart(copy.getDest(), copy.getDestOffsets(), copy.getDestSizes());
+  };
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copyApart(copy);
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return copyApart(copy);
   WalkResult result = op->walk([&](Operation *inner) {
     bool good = true;
     if (auto load = dyn_cast<LoadOp>(inner))
@@ -643,6 +662,7 @@ State BarrierPlanner::nextIteration(Operation *loop, State state) {
   };
   shift(state.accesses);
   shift(state.inFlight);
+  shift(state.stored);
   return state;
 }
 
@@ -657,7 +677,12 @@ State BarrierPlanner::leave(Operation *scope, State state) {
   };
   widenAll(state.accesses);
   widenAll(state.inFlight);
+  widenAll(state.stored);
   return state;
+}
+
+bool mlir::tile::staysApart(Operation *op, Value tensor, Operation *loop) {
+  return ::staysApart(op, tensor, loop, Uniformity(getKernel(op)));
 }
 
 SmallVector<Operation *> mlir::tile::planBarriers(KernelOp kernel) {

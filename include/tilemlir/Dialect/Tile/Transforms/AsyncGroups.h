@@ -13,6 +13,20 @@ namespace mlir::tile {
 /// Commits the `cp.async` copies of `kernel` in groups and waits for them.
 LogicalResult insertCpAsyncGroups(KernelOp kernel);
 
+/// Completes the copies of `kernel` for which TMA was chosen and that are still
+/// plain copies: loads on barriers with a phase variable, stores become
+/// asynchronous (tile-insert-sync commits them and waits for them).
+LogicalResult insertTmaBarriers(KernelOp kernel);
+
+/// Barriers named `name`, one for each slot, initialised at the top of the
+/// kernel; a barrier of all threads stands behind all initialisations.
+AllocOp createBarriers(KernelOp kernel, StringRef name, int64_t slots,
+                       int64_t arrivals);
+
+/// A local variable of one i32 that holds `initial` where the code of the
+/// kernel begins.
+AllocOp createVariable(KernelOp kernel, StringRef name, int64_t initial);
+
 } // namespace mlir::tile
 
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_ASYNCGROUPS_H

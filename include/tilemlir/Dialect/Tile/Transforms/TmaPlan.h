@@ -1,0 +1,85 @@
+//===- TmaPlan.h - boxes of a copy by TMA -----------------------*- C++ -*-===//
+//
+// How a copy between a tensor and a shared buffer is cut into the boxes that
+// the tensor memory accelerator moves, or why it cannot be. Shared by
+// instruction selection, layout assignment, barriers (bytes) and lowering.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_DIALECT_TILE_TRANSFORMS_TMAPLAN_H
+#define TILEMLIR_DIALECT_TILE_TRANSFORMS_TMAPLAN_H
+
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Layout/Result.h"
+#include "tilemlir/Layout/SharedLayout.h"
+
+namespace mlir::tile {
+
+/// One box of a copy, relative to where the copy starts.
+struct TmaBox {
+  /// Elements from the copy's offset in each dimension of the tensor.
+  SmallVector<int64_t> tensorOffsets;
+  /// Bytes from the first byte of the copied part of the shared buffer.
+  int64_t sharedBytes = 0;
+};
+
+/// The boxes of a copy. All have the same extents.
+struct TmaPlan {
+  /// Dimension of the tensor behind each dimension of the map, fastest first.
+  /// Dimensions of the tensor that are not listed have extent 1.
+  SmallVector<int64_t> dims;
+  /// Extents of a box in the same order.
+  SmallVector<int64_t> box;
+  /// Bytes of the swizzle of the shared buffer.
+  int64_t swizzle = 0;
+  SmallVector<TmaBox> boxes;
+
+  /// Bytes of one box.
+  int64_t boxBytes = 0;
+  /// Bytes of all boxes: what a barrier has to expect, also where a box is
+  /// partly outside of the tensor.
+  int64_t getBytes() const {
+    return boxBytes * static_cast<int64_t>(boxes.size());
+  }
+};
+
+/// One side of a copy.
+struct CopySide {
+  Value storage;
+  SmallVector<Value> offsets;
+  SmallVector<int64_t> sizes;
+};
+
+/// A positive number that divides a value, or 0 for the constant 0.
+using GetDivisor = llvm::function_ref<int64_t(Value)>;
+
+/// The plan for copying between `tensor` and `buffer` (in shared memory, maybe
+/// a view), whose allocation has `layout`. Only what the hardware asks of
+/// boxes is checked here, see getTmaRefusal for the rest.
+::tilemlir::layout::Result<TmaPlan>
+planTma(const CopySide &tensor, const CopySide &buffer,
+        const ::tilemlir::layout::SharedLayout &layout, GetDivisor getDivisor);
+
+/// The same for a copy operation whose buffer has its layout.
+::tilemlir::layout::Result<TmaPlan> planTma(CopyOp copy);
+::tilemlir::layout::Result<TmaPlan> planTma(CopyAsyncOp copy);
+
+/// The layout that TMA and wgmma take, with the last dimension fastest: the
+/// widest swizzle that the rows allow; rows without one in panels of at most
+/// 256 elements.
+::tilemlir::layout::Result<::tilemlir::layout::SharedLayout>
+getCanonicalSharedLayout(ArrayRef<int64_t> shape, int64_t elementBits);
+
+/// Whether the copy was chosen to be done by TMA.
+bool isTmaCopy(Operation *op);
+
+/// The tensor and the shared buffer of a copy between them; nullopt for other
+/// copies. The flag says that the buffer is written.
+struct TensorCopy {
+  CopySide tensor, buffer;
+  bool isLoad = true;
+};
+std::optional<TensorCopy> getTensorCopy(Operation *copy);
+
+} // namespace mlir::tile
+
+#endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_TMAPLAN_H

@@ -1,0 +1,228 @@
+//===- LowerTma.cpp - copies by the tensor memory accelerator ---*- C++ -*-===//
+//
+// The descriptor of a tensor is made once, at the top of the kernel, for all
+// copies with the same boxes. A copy is one operation for each box of its plan.
+// What one thread does on behalf of all - expecting bytes, starting copies,
+// committing and waiting for stores - shares a branch where it follows each
+// other.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLowering.h"
+
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace tilemlir;
+using namespace tilemlir::to_gpu;
+
+//===----------------------------------------------------------------------===//
+// Single threads
+//===----------------------------------------------------------------------===//
+
+/// Operations that one thread of the block (or role) executes.
+static bool isSingleThreaded(Operation *op) {
+  if (auto arrive = dyn_cast<tile::BarrierArriveOp>(op))
+    return arrive.getScope() == tile::ArrivalScope::Single;
+  return isa<tile::BarrierInitOp, tile::BarrierExpectTxOp, tile::BulkCommitOp,
+             tile::BulkWaitOp>(op) ||
+         (isa<tile::CopyAsyncOp>(op) && tile::isTmaCopy(op));
+}
+
+SmallVector<Operation *> KernelLowering::takeSingleThreaded(Operation *first) {
+  SmallVector<Operation *> run, pure, between;
+  if (!isSingleThreaded(first))
+    return run;
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    if (isSingleThreaded(op)) {
+      run.push_back(op);
+      pure.append(between);
+      between.clear();
+    } else if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op) ||
+               (isPure(op) && op->getNumRegions() == 0 &&
+                !op->hasTrait<OpTrait::IsTerminator>())) {
+      between.push_back(op);
+    } else {
+      break;
+    }
+  }
+  // What is computed in between does not depend on them.
+  for (Operation *op : pure)
+    op->moveBefore(first);
+  return run;
+}
+
+LogicalResult
+KernelLowering::lowerSingleThreaded(ArrayRef<Operation *> operations) {
+  ix.setLocation(operations.front()->getLoc());
+  b.setInsertionPoint(operations.front());
+  LogicalResult result = success();
+  asOneThread([&] {
+    Block *block = b.getInsertionBlock();
+    Block::iterator end = b.getInsertionPoint();
+    if (block != operations.front()->getBlock())
+      for (Operation *op : operations)
+        op->moveBefore(block, end);
+    for (Operation *op : operations) {
+      if (failed(result))
+        return;
+      result = lowerOp(op);
+      op->erase();
+    }
+  });
+  return result;
+}
+
+LogicalResult KernelLowering::lowerBulkOp(Operation *op) {
+  asOneThread([&] {
+    if (auto wait = dyn_cast<tile::BulkWaitOp>(op))
+      tile_gpu::BulkWaitOp::create(b, ix.loc(), wait.getPending(),
+                                   wait.getRead(), /*predicate=*/Value());
+    else
+      tile_gpu::BulkCommitOp::create(b, ix.loc(), /*predicate=*/Value());
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// The record of a map of `tensor` for the boxes of `plan`.
+static tile_gpu::TensorMapAttr getRecord(Value tensor,
+                                         const tile::TmaPlan &plan) {
+  MLIRContext *context = tensor.getContext();
+  auto type = cast<MemRefType>(tensor.getType());
+  SmallVector<int64_t> known;
+  int64_t offset;
+  // Selection has refused other layouts.
+  if (failed(type.getStridesAndOffset(known, offset)))
+    llvm_unreachable("a tensor without strides has no map");
+  SmallVector<tile::ExprAttr> sizes, strides;
+  for (auto [position, dim] : llvm::enumerate(plan.dims)) {
+    sizes.push_back(type.isDynamicDim(dim)
+                        ? tile::ExprAttr::getDim(context, 0, dim)
+                        : tile::ExprAttr::getConstant(context,
+                                                      type.getDimSize(dim)));
+    strides.push_back(
+        position == 0 ? tile::ExprAttr::getConstant(context, 1)
+        : ShapedType::isDynamic(known[dim])
+            ? tile::ExprAttr::getStride(context, 0, dim)
+            : tile::ExprAttr::getConstant(context, known[dim]));
+  }
+  tile::ExprAttr start;
+  if (offset != 0)
+    start = tile::ExprAttr::getConstant(context, offset);
+  // Booleans are bytes.
+  Type element = type.getElementType();
+  Type dtype = element.isInteger(1) ? IntegerType::get(context, 8) : Type();
+  return tile_gpu::TensorMapAttr::get(
+      context, sizes, strides, start, plan.box, /*element_strides=*/{},
+      plan.swizzle, dtype, tile::TensorMapFill::Zero, /*l2_promotion=*/128);
+}
+
+Value KernelLowering::tensorMap(Value tensor, const tile::TmaPlan &plan) {
+  tile_gpu::TensorMapAttr record = getRecord(tensor, plan);
+  Value &map = tensorMaps[{tensor, record}];
+  if (!map) {
+    OpBuilder at = OpBuilder::atBlockBegin(kernel.getBodyBlock());
+    map = tile_gpu::TensorMapOp::create(at, kernel.getLoc(), tensor, record);
+  }
+  return map;
+}
+
+FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
+                                               Coordinates coordinates) {
+  tile::AllocOp alloc = tile::getAllocation(buffer);
+  FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
+  FailureOr<int64_t> base = sharedOffset(op, alloc);
+  if (failed(layout) || failed(base) ||
+      failed(mapToAllocation(op, buffer, coordinates)))
+    return failure();
+  int64_t bytes = layout->elementBits() / 8;
+  Coordinate address = Coordinate::get(*base);
+  int64_t stride = layout->rowBytes();
+  for (int dim : layout->order()) {
+    Coordinate part = coordinates[dim];
+    if (dim != layout->fastestDim()) {
+      address = ix.add(address, ix.mul(part, stride));
+      stride *= layout->shape()[dim];
+      continue;
+    }
+    if (layout->numPanels() == 1) {
+      address = ix.add(address, ix.mul(part, bytes));
+      continue;
+    }
+    // The region starts at a panel.
+    Coordinate panel;
+    if (part.isConstant()) {
+      panel = Coordinate::get(part.constant / layout->panelElements());
+    } else {
+      panel.other = ix.divide(ix.materialize(part), layout->panelElements());
+      panel.otherDivisor = 1;
+    }
+    address = ix.add(address, ix.mul(panel, layout->panelBytes()));
+  }
+  Value result = ix.materialize(address);
+  return result ? result : ix.i32(0);
+}
+
+LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
+  layout::Result<tile::TmaPlan> plan = tile::planTma(op);
+  std::optional<tile::TensorCopy> copy = tile::getTensorCopy(op);
+  if (!plan || !copy)
+    return op.emitOpError("cannot be done by TMA: ") << plan.error();
+  if (copy->isLoad && !op.getBarrier())
+    return op.emitOpError("is a load by TMA without a barrier; run "
+                          "tile-insert-mbarriers");
+  Coordinates bufferStart;
+  SmallVector<Coordinate> tensorStart;
+  for (Value offset : copy->buffer.offsets)
+    bufferStart.push_back(ix.fromValue(offset));
+  for (Value offset : copy->tensor.offsets)
+    tensorStart.push_back(ix.fromValue(offset));
+  FailureOr<Value> start =
+      regionAddress(op, copy->buffer.storage, bufferStart);
+  Value barrier;
+  if (copy->isLoad) {
+    FailureOr<Value> address =
+        barrierAddress(op, op.getBarrier(), op.getBarrierIndex());
+    if (failed(address))
+      return failure();
+    barrier = *address;
+  }
+  if (failed(start))
+    return failure();
+
+  auto hint = tile_gpu::CacheHint::None;
+  if (std::optional<tile::EvictionPolicy> policy = op.getEvictionPolicy())
+    hint = *policy == tile::EvictionPolicy::First
+               ? tile_gpu::CacheHint::EvictFirst
+           : *policy == tile::EvictionPolicy::Last
+               ? tile_gpu::CacheHint::EvictLast
+               : tile_gpu::CacheHint::EvictNormal;
+  Value map = tensorMap(copy->tensor.storage, *plan);
+  auto emitBox = [&](const tile::TmaBox &box) {
+    SmallVector<Value> coordinates;
+    for (int64_t dim : plan->dims) {
+      Coordinate coordinate = tensorStart[dim];
+      coordinate.constant += box.tensorOffsets[dim];
+      Value value = ix.materialize(coordinate);
+      coordinates.push_back(value ? value : ix.i32(0));
+    }
+    Value address =
+        box.sharedBytes ? ix.add(*start, ix.i32(box.sharedBytes)) : *start;
+    if (copy->isLoad)
+      tile_gpu::TmaLoadOp::create(b, ix.loc(), map, coordinates, address,
+                                  barrier, /*multicast=*/Value(),
+                                  /*predicate=*/Value(), hint);
+    else
+      tile_gpu::TmaStoreOp::create(b, ix.loc(), map, coordinates, address,
+                                   /*predicate=*/Value(), hint);
+  };
+  asOneThread([&] {
+    for (const tile::TmaBox &box : plan->boxes)
+      emitBox(box);
+  });
+  return success();
+}

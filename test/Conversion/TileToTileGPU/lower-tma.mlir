@@ -1,0 +1,85 @@
+// Copies by TMA as boxes of one elected thread, and the descriptors they use.
+// RUN: tile-opt %s -tile-to-tile-gpu -split-input-file | filecheck %s
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+#slots = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// Operations of one thread that follow each other share its branch. A box is a
+// panel wide; coordinates are fastest first.
+// CHECK-LABEL: @load_and_store
+// CHECK-DAG: %[[OUT:.*]] = tile_gpu.tensor_map %{{.*}} <dims = [128 : 1, dim(0, 0) : 128], box = [64, 64], swizzle = 128> : memref<?x128xf16> -> !tile_gpu.tensor_map<64x64xf16>
+// CHECK-DAG: %[[IN:.*]] = tile_gpu.tensor_map %{{.*}} <dims = [dim(0, 1) : 1, dim(0, 0) : stride(0, 0)], box = [64, 64], swizzle = 128> : memref<?x?xf16> -> !tile_gpu.tensor_map<64x64xf16>
+// CHECK-DAG: %[[WARP:.*]] = tile_gpu.warp_id
+// CHECK-DAG: %[[FIRST:.*]] = arith.cmpi eq, %[[WARP]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: %[[ELECTED:.*]] = tile_gpu.elect
+// CHECK-NEXT: scf.if %[[ELECTED]] {
+// CHECK: tile_gpu.mbarrier_init %{{.*}} {count = 1 : i64}
+// CHECK-NEXT: tile_gpu.mbarrier_init_fence
+// CHECK: tile_gpu.barrier
+// CHECK: scf.if %[[FIRST]] {
+// CHECK: tile_gpu.mbarrier_expect_tx %[[BARRIER:.*]], %c16384_i32
+// CHECK: tile_gpu.tma_load %[[IN]][%c0_i32{{.*}}, %[[ROW:.*]]] to %c0_i32{{.*}}, %[[BARRIER]] {cache_hint = #tile_gpu<cache evict_first>}
+// CHECK: tile_gpu.tma_load %[[IN]][%c64_i32{{.*}}, %[[ROW]]] to %c8192_i32{{.*}}, %[[BARRIER]]
+// CHECK-NOT: tile_gpu.tma_load
+// CHECK: tile_gpu.mbarrier_wait
+// CHECK: tile_gpu.fence_proxy async_shared_cta
+// CHECK: scf.if %[[FIRST]] {
+// CHECK: tile_gpu.tma_store %[[OUT]][%c0_i32{{.*}}, %{{.*}}] from %c0_i32
+// CHECK: tile_gpu.tma_store %[[OUT]][%c64_i32{{.*}}, %{{.*}}] from %c8192_i32
+// CHECK: tile_gpu.bulk_commit
+// CHECK-NEXT: tile_gpu.bulk_wait 0 {read}
+func.func @load_and_store(%A: memref<?x?xf16>, %B: memref<?x128xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) attributes {tile.shared_bytes = 16392 : i64} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %b = tile.alloc "b" {tile.shared_offset = 16384 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x128xf16, shared, #shared>
+    tile.barrier_init %b {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    tile.barrier_arrive %b[%c0] single {expect = 16384 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %y = arith.muli %bx, %c64 : i32
+    tile.copy_async %A[%y, %c0] [64, 128] to %s[%c0, %c0] [64, 128] barrier %b[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">, eviction_policy = #tile<eviction_policy evict_first>} : memref<?x?xf16> to !tile.buffer<64x128xf16, shared, #shared>
+    tile.barrier_wait %b[%c0], %c0 : !tile.buffer<1x!tile.barrier, shared>
+    tile.fence_proxy
+    tile.copy_async %s[%c0, %c0] [64, 128] to %B[%y, %c0] [64, 128] {choice = #tile.choice<tma, "">} : !tile.buffer<64x128xf16, shared, #shared> to memref<?x128xf16>
+    tile.bulk_commit
+    tile.bulk_wait {pending = 0 : i64, read}
+  }
+  return
+}
+}
+
+// -----
+
+#slots = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// Into a slot: panels of all slots follow each other. Dimensions in which the
+// copy has extent 1 are coordinates. One thread of the role is enough already.
+// CHECK-LABEL: @slot
+// CHECK: %[[MAP:.*]] = tile_gpu.tensor_map %{{.*}} <dims = [128 : 1, dim(0, 1) : 512, 4 : 128, 2 : stride(0, 0)], box = [64, 64, 1, 1], swizzle = 128>
+// CHECK: scf.if
+// CHECK: tile_gpu.elect
+// CHECK: scf.if
+// CHECK-NOT: tile_gpu.elect
+// CHECK: %[[SLOT:.*]] = arith.muli %[[INDEX:.*]], %c8192_i32
+// CHECK: tile_gpu.tma_load %[[MAP]][%c0_i32{{.*}}, %[[Y:.*]], %[[HEAD:.*]], %[[BATCH:.*]]] to %[[SLOT]], %
+// CHECK: %[[NEXT:.*]] = arith.addi %[[SLOT]], %c16384_i32
+// CHECK: tile_gpu.tma_load %[[MAP]][%c64_i32{{.*}}, %[[Y]], %[[HEAD]], %[[BATCH]]] to %[[NEXT]], %
+func.func @slot(%A: memref<2x?x4x128xf16>, %n: i32, %head: i32, %batch: i32) {
+  tile.kernel "k" grid(%n) threads(128) attributes {tile.shared_bytes = 32784 : i64} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %full = tile.alloc "full" {tile.shared_offset = 32768 : i64} : !tile.buffer<2x!tile.barrier, shared>
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<2x64x128xf16, shared, #slots>
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, single = true>] {
+      %s = tile.subview %a[%bx, %c0, %c0] [1, 64, 128] : !tile.buffer<2x64x128xf16, shared, #slots> to !tile.buffer<64x128xf16, shared>
+      tile.copy_async %A[%batch, %n, %head, %c0] [1, 64, 1, 128] to %s[%c0, %c0] [64, 128] barrier %full[%bx] : !tile.buffer<2x!tile.barrier, shared> {choice = #tile.choice<tma, "">} : memref<2x?x4x128xf16> to !tile.buffer<64x128xf16, shared>
+    }
+  }
+  return
+}
+}

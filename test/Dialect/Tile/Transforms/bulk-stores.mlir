@@ -1,0 +1,150 @@
+// Waits for stores by TMA, and fences between threads and the async proxy.
+// RUN: tile-opt %s -tile-insert-sync -split-input-file | filecheck %s
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Once: fence by the writers, barrier, store, commit; the kernel ends when the
+// store has read its source.
+// CHECK-LABEL: @once
+// CHECK: tile.copy %{{.*}} : !tile.buffer<64x64xf16, fragment
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.bulk_commit
+// CHECK-NEXT: tile.bulk_wait {pending = 0 : i64, read}
+// CHECK-NEXT: }
+func.func @once(%B: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy %f[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy_async %s[%c0, %c0] [64, 64] to %B[%bx, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x64xf16>
+  }
+  return
+}
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// In a loop the source is overwritten once the store has read it. Tiles of
+// different iterations lie apart.
+// CHECK-LABEL: @overwritten
+// CHECK: scf.for
+// CHECK: tile.bulk_wait {pending = 0 : i64, read}
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy %
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.bulk_commit
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.bulk_wait {pending = 0 : i64, read}
+func.func @overwritten(%B: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      %y = arith.muli %k, %c64 : i32
+      tile.copy %f[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+      tile.copy_async %s[%c0, %c0] [64, 64] to %B[%y, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x64xf16>
+    }
+  }
+  return
+}
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Stores of one place by several iterations complete one after the other.
+// CHECK-LABEL: @same_place
+// CHECK: scf.for
+// CHECK: tile.bulk_wait {pending = 0 : i64}
+// CHECK: tile.copy_async
+func.func @same_place(%B: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      tile.copy_async %s[%c0, %c0] [64, 64] to %B[%bx, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x64xf16>
+    }
+  }
+  return
+}
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Memory that another buffer takes over. Stores that follow each other are one
+// group, writes that follow each other have one fence.
+// CHECK-LABEL: @reused_memory
+// CHECK: tile.copy %
+// CHECK-NEXT: tile.copy %
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.bulk_commit
+// CHECK: tile.bulk_wait {pending = 0 : i64, read}
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy %
+func.func @reused_memory(%B: memref<?x128xf16>, %C: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    %t = tile.alloc "t" {tile.shared_offset = 8192 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    %u = tile.alloc "u" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy %f[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy %f[%c0, %c0] [64, 64] to %t[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy_async %s[%c0, %c0] [64, 64] to %B[%bx, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x128xf16>
+    tile.copy_async %t[%c0, %c0] [64, 64] to %B[%bx, %c64] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x128xf16>
+    tile.copy %f[%c0, %c0] [64, 64] to %u[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+    tile.copy %u[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared, #shared> to !tile.buffer<64x64xf16, fragment>
+  }
+  return
+}
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// A load by TMA needs no barrier behind its wait, but one in front, where
+// threads have used the buffer: before the bytes are expected.
+// CHECK-LABEL: @load
+// CHECK: scf.for
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.barrier_arrive
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.barrier_wait
+// CHECK-NEXT: tile.copy %
+// CHECK-NEXT: }
+func.func @load(%A: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %b = tile.alloc "b" {tile.shared_offset = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      tile.barrier_arrive %b[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+      tile.copy_async %A[%k, %c0] [64, 64] to %s[%c0, %c0] [64, 64] barrier %b[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared, #shared>
+      tile.barrier_wait %b[%c0], %c0 : !tile.buffer<1x!tile.barrier, shared>
+      tile.copy %s[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared, #shared> to !tile.buffer<64x64xf16, fragment>
+    }
+  }
+  return
+}
