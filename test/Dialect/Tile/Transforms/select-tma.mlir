@@ -20,25 +20,29 @@ func.func @load_and_store(%A: memref<?x128xf16>, %B: memref<?x128xf16>, %n: i32)
 
 // -----
 
-// Coordinates need no alignment, and a narrow row has a narrow swizzle or none.
+// Boxes start at 16 bytes along the innermost dimension. A narrow row has a narrow swizzle or none.
 module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
 // CHECK-LABEL: @narrow_rows
 // CHECK: "TMA load of 1 box of 64x32 elements, 32-byte swizzle"
 // CHECK: "TMA load of 1 box of 64x64 elements, 64-byte swizzle"
 // CHECK: "TMA load of 1 box of 64x48 elements"
 // CHECK: "TMA load of 3 boxes of 64x144 elements"
+// CHECK: #tile.choice<simt, "{{.*}}the start in dimension 1 of <unnamed> is only known to be a multiple of 1 bytes, TMA needs 16"
 func.func @narrow_rows(%A: memref<?x1024xi8>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
+    %c16 = arith.constant 16 : i32
+    %x = arith.muli %bx, %c16 : i32
     %a = tile.alloc "a" : !tile.buffer<64x32xi8, shared>
     %b = tile.alloc "b" : !tile.buffer<64x64xi8, shared>
     %c = tile.alloc "c" : !tile.buffer<64x48xi8, shared>
     %d = tile.alloc "d" : !tile.buffer<64x432xi8, shared>
+    tile.copy %A[%c0, %x] [64, 32] to %a[%c0, %c0] [64, 32] : memref<?x1024xi8> to !tile.buffer<64x32xi8, shared>
+    tile.copy %A[%c0, %x] [64, 64] to %b[%c0, %c0] [64, 64] : memref<?x1024xi8> to !tile.buffer<64x64xi8, shared>
+    tile.copy %A[%c0, %x] [64, 48] to %c[%c0, %c0] [64, 48] : memref<?x1024xi8> to !tile.buffer<64x48xi8, shared>
+    tile.copy %A[%c0, %x] [64, 432] to %d[%c0, %c0] [64, 432] : memref<?x1024xi8> to !tile.buffer<64x432xi8, shared>
     tile.copy %A[%c0, %bx] [64, 32] to %a[%c0, %c0] [64, 32] : memref<?x1024xi8> to !tile.buffer<64x32xi8, shared>
-    tile.copy %A[%c0, %bx] [64, 64] to %b[%c0, %c0] [64, 64] : memref<?x1024xi8> to !tile.buffer<64x64xi8, shared>
-    tile.copy %A[%c0, %bx] [64, 48] to %c[%c0, %c0] [64, 48] : memref<?x1024xi8> to !tile.buffer<64x48xi8, shared>
-    tile.copy %A[%c0, %bx] [64, 432] to %d[%c0, %c0] [64, 432] : memref<?x1024xi8> to !tile.buffer<64x432xi8, shared>
   }
   return
 }
@@ -57,12 +61,14 @@ func.func @shapes(%A: memref<?x64xf32>, %V: memref<?xf32>, %Q: memref<2x?x8x64xf
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %x = arith.muli %bx, %c4 : i32
     %a = tile.alloc "a" : !tile.buffer<384x32xf32, shared>
     %v = tile.alloc "v" : !tile.buffer<1024xf32, shared>
     %q = tile.alloc "q" : !tile.buffer<128x64xf16, shared>
     %t = tile.alloc "t" : !tile.buffer<2x2x2x2x128xbf16, shared>
     tile.copy %A[%bx, %c0] [384, 32] to %a[%c0, %c0] [384, 32] : memref<?x64xf32> to !tile.buffer<384x32xf32, shared>
-    tile.copy %V[%bx] [1024] to %v[%c0] [1024] : memref<?xf32> to !tile.buffer<1024xf32, shared>
+    tile.copy %V[%x] [1024] to %v[%c0] [1024] : memref<?xf32> to !tile.buffer<1024xf32, shared>
     tile.copy %Q[%c0, %bx, %n, %c0] [1, 128, 1, 64] to %q[%c0, %c0] [128, 64] : memref<2x?x8x64xf16> to !tile.buffer<128x64xf16, shared>
     tile.copy %T[%c0, %c0, %c0, %c0, %c0] [2, 2, 2, 2, 128] to %t[%c0, %c0, %c0, %c0, %c0] [2, 2, 2, 2, 128] : memref<4x4x4x4x128xbf16> to !tile.buffer<2x2x2x2x128xbf16, shared>
   }
