@@ -130,7 +130,7 @@ static void keepConvergence(llvm::Function &function) {
       loop->setLoopAlreadyUnrolled();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
@@ -238,7 +238,7 @@ FailureOr<std::string> tilemlir::emitLLVMIR(gpu::GPUModuleOp gpuModule,
   if (failed(compilation.prepare(gpuModule)))
     return failure();
   if (optimized)
-    optimize(*compilation.module, *compilation.machine);
+    optimizeKernels(*compilation.module, *compilation.machine);
   std::string text;
   llvm::raw_string_ostream stream(text);
   compilation.module->print(stream, nullptr);
@@ -252,7 +252,7 @@ FailureOr<std::string> tilemlir::emitPTX(gpu::GPUModuleOp gpuModule) {
   compilation.context.setDiscardValueNames(true);
   if (failed(compilation.prepare(gpuModule)))
     return failure();
-  optimize(*compilation.module, *compilation.machine);
+  optimizeKernels(*compilation.module, *compilation.machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager codegen;

@@ -28,7 +28,14 @@ LLVM::LoopAnnotationAttr annotation(scf::ForOp loop) {
   bool shaped =
       loop.walk([](Operation *op) {
             return isa<tile_gpu::MmaOp, tile_gpu::AsyncCopyOp,
-                       tile_gpu::AsyncCommitOp, tile_gpu::BarrierOp>(op)
+                       tile_gpu::AsyncCommitOp, tile_gpu::BarrierOp,
+                       tile_gpu::WgmmaOp, tile_gpu::WgmmaWaitOp,
+                       tile_gpu::MbarrierWaitOp, tile_gpu::MbarrierTryWaitOp,
+                       tile_gpu::TmaLoadOp, tile_gpu::TmaStoreOp,
+                       tile_gpu::TmaReduceOp, tile_gpu::BulkLoadOp,
+                       tile_gpu::BulkStoreOp, tile_gpu::BulkReduceOp,
+                       tile_gpu::NamedBarrierSyncOp,
+                       tile_gpu::NamedBarrierArriveOp>(op)
                        ? WalkResult::interrupt()
                        : WalkResult::advance();
           })

@@ -17,12 +17,6 @@ namespace tile_gpu = mlir::tile_gpu;
 
 namespace {
 
-/// Type of a scalar in memory: i1 is a byte.
-Type memoryType(Type scalar) {
-  return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8)
-                             : scalar;
-}
-
 int64_t elementCount(Type registers) {
   auto vector = dyn_cast<VectorType>(registers);
   return vector ? vector.getNumElements() : 1;
@@ -31,12 +25,6 @@ int64_t elementCount(Type registers) {
 Type withElement(Type registers, Type element) {
   auto vector = dyn_cast<VectorType>(registers);
   return vector ? Type(vector.clone(element)) : element;
-}
-
-Value globalPointer(OpBuilder &b, Location loc, Value pointer, Type element,
-                    Value offset) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element),
-                             pointer, ValueRange{offset});
 }
 
 /// Bytes in memory to registers: from i8 to i1 where needed.

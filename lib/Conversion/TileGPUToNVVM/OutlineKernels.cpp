@@ -1,7 +1,7 @@
 //===- OutlineKernels.cpp - the pass tile-outline-kernels -------*- C++ -*-===//
 //
 // Kernels become `llvm.func`s with a flat parameter list; the function around
-// them becomes a launch plan.
+// them becomes a launch plan. Tensor descriptors are the last parameters.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Conversion/Passes.h"
@@ -26,11 +26,41 @@ namespace {
 /// Address space of global memory in NVVM.
 constexpr unsigned kGlobalSpace = 1;
 
+/// Bytes of a descriptor, and their alignment as a parameter.
+constexpr int64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
+
+/// Descriptors of all kernels of a function: what the launcher encodes.
+class TensorMapList {
+public:
+  explicit TensorMapList(func::FuncOp function)
+      : context(function.getContext()), host(function) {}
+
+  /// Position in the plan of the descriptor that `op` names.
+  FailureOr<int64_t> add(tile_gpu::TensorMapOp op);
+
+  ArrayAttr getAttribute() const {
+    return ArrayAttr::get(context, SmallVector<Attribute>(maps.begin(),
+                                                          maps.end()));
+  }
+
+private:
+  FailureOr<tile::ExprAttr> bind(tile::ExprAttr expr, Value tensor);
+  FailureOr<ArrayAttr> bind(ArrayRef<tile::ExprAttr> list, Value tensor);
+
+  MLIRContext *context;
+  tile::HostExpressions host;
+  llvm::SetVector<Attribute> maps;
+};
+
 class Outliner {
 public:
+  /// `maps` are the descriptors of the kernel in the order of their parameters.
   Outliner(tile::KernelOp kernel, const tile::KernelSignature &signature,
+           const llvm::SetVector<int64_t> &maps,
+           const DenseMap<Operation *, int64_t> &mapOf,
            gpu::GPUModuleOp gpuModule)
-      : kernel(kernel), signature(signature), gpuModule(gpuModule),
+      : kernel(kernel), signature(signature), maps(maps), mapOf(mapOf),
+        gpuModule(gpuModule),
         b(OpBuilder::atBlockEnd(gpuModule.getBody())) {}
 
   LogicalResult run();
@@ -42,15 +72,105 @@ private:
   Value strideValue(const tile::TensorBinding &binding, unsigned axis,
                     Type type);
   void replaceTensorQueries(Value tensor, const tile::TensorBinding &binding);
+  void replaceTensorMaps();
 
   tile::KernelOp kernel;
   const tile::KernelSignature &signature;
+  const llvm::SetVector<int64_t> &maps;
+  const DenseMap<Operation *, int64_t> &mapOf;
   gpu::GPUModuleOp gpuModule;
   OpBuilder b;
   Block *entry = nullptr;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Descriptors
+//===----------------------------------------------------------------------===//
+
+/// An expression over the sizes and strides of `tensor` as one over those of
+/// the call.
+FailureOr<tile::ExprAttr> TensorMapList::bind(tile::ExprAttr expr,
+                                              Value tensor) {
+  if (expr.getKind() == tile::ExprKind::Dim)
+    return host.getExtent(tensor, expr.getAxis());
+  if (expr.getKind() == tile::ExprKind::Stride)
+    return host.getStride(tensor, expr.getAxis());
+  if (expr.getOperands().empty())
+    return expr;
+  FailureOr<tile::ExprAttr> lhs = bind(expr.getOperands()[0], tensor);
+  FailureOr<tile::ExprAttr> rhs = bind(expr.getOperands()[1], tensor);
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  return tile::ExprAttr::getBinary(expr.getKind(), *lhs, *rhs);
+}
+
+FailureOr<ArrayAttr> TensorMapList::bind(ArrayRef<tile::ExprAttr> list,
+                                         Value tensor) {
+  SmallVector<Attribute> bound;
+  for (tile::ExprAttr expr : list) {
+    FailureOr<tile::ExprAttr> value = bind(expr, tensor);
+    if (failed(value))
+      return failure();
+    bound.push_back(*value);
+  }
+  return ArrayAttr::get(context, bound);
+}
+
+FailureOr<int64_t> TensorMapList::add(tile_gpu::TensorMapOp op) {
+  auto argument = dyn_cast<BlockArgument>(op.getTensor());
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return op.emitOpError("needs an argument of the function around the "
+                          "kernel; other tensors have no descriptors");
+  tile_gpu::TensorMapAttr record = op.getRecord();
+  FailureOr<ArrayAttr> shape = bind(record.getSizes(), argument);
+  FailureOr<ArrayAttr> strides = bind(record.getStrides(), argument);
+  if (failed(shape) || failed(strides))
+    return failure();
+  tile::ExprAttr offset = record.getOffset();
+  if (offset) {
+    FailureOr<tile::ExprAttr> bound = bind(offset, argument);
+    if (failed(bound))
+      return failure();
+    offset = *bound;
+  }
+  SmallVector<int64_t> elementStrides(record.getElementStrides());
+  if (elementStrides.empty())
+    elementStrides.assign(record.getBox().size(), 1);
+  auto integers = [&](ArrayRef<int64_t> values) {
+    return DenseI64ArrayAttr::get(context, values);
+  };
+  auto map = tile::TensorMapAttr::get(
+      context, argument.getArgNumber(), integers({}), integers(record.getBox()),
+      integers(elementStrides), record.getSwizzle(), record.getFill(), *shape,
+      *strides, offset, record.getDtype(), record.getL2Promotion());
+  maps.insert(map);
+  return llvm::find(maps, map) - maps.begin();
+}
+
+/// Takes every descriptor from its parameter.
+void Outliner::replaceTensorMaps() {
+  SmallVector<tile_gpu::TensorMapOp> operations;
+  kernel.walk([&](tile_gpu::TensorMapOp op) { operations.push_back(op); });
+  DenseMap<std::pair<int64_t, Type>, Value> handles;
+  for (tile_gpu::TensorMapOp op : operations) {
+    int64_t map = mapOf.lookup(op);
+    Value &handle = handles[{map, op.getType()}];
+    if (!handle) {
+      unsigned position = signature.parameters.size() +
+                          (llvm::find(maps, map) - maps.begin());
+      handle = tile_gpu::TensorMapParameterOp::create(
+          b, op.getLoc(), op.getType(), entry->getArgument(position));
+    }
+    op.replaceAllUsesWith(handle);
+    op.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 Type Outliner::parameterType(unsigned index) {
   tile::LaunchParameterAttr parameter = signature.parameters[index];
@@ -70,8 +190,29 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   function->setAttr("nvvm.reqntid",
                     b.getDenseI32ArrayAttr(
                         {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
+  // Without it the assembler ignores changes of the number of registers.
+  bool changesRegisters = false;
+  kernel.walk([&](tile_gpu::SetMaxRegistersOp) { changesRegisters = true; });
   if (std::optional<uint64_t> blocks = kernel.getMinBlocksPerSm())
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(*blocks));
+  else if (changesRegisters)
+    function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
+  if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster()) {
+    SmallVector<int32_t> extents(cluster->begin(), cluster->end());
+    extents.resize(3, 1);
+    if (llvm::any_of(extents, [](int32_t extent) { return extent != 1; }))
+      function->setAttr("nvvm.cluster_dim", b.getDenseI32ArrayAttr(extents));
+  }
+  for (unsigned i = 0; i < maps.size(); ++i) {
+    unsigned index = signature.parameters.size() + i;
+    auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kTensorMapBytes);
+    function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(bytes));
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(kTensorMapAlignment));
+    function.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        UnitAttr::get(context));
+  }
 
   tile::OptionsAttr options = tile::OptionsAttr::of(kernel);
   bool noalias = options.getFlag("noalias", true);
@@ -163,6 +304,7 @@ LogicalResult Outliner::run() {
   SmallVector<Type> types;
   for (unsigned i = 0; i < signature.parameters.size(); ++i)
     types.push_back(parameterType(i));
+  types.append(maps.size(), LLVM::LLVMPointerType::get(context));
   auto functionType =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto function = LLVM::LLVMFuncOp::create(b, loc, tile::getEntryName(kernel),
@@ -171,6 +313,7 @@ LogicalResult Outliner::run() {
   entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
 
+  replaceTensorMaps();
   // What the body uses from outside.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(kernel.getBody(), captured);
@@ -246,20 +389,67 @@ struct OutlineKernels : tilemlir::impl::TileOutlineKernelsBase<OutlineKernels> {
       return signalPassFailure();
     SmallVector<tile::KernelOp> kernels(host.getOps<tile::KernelOp>());
     SmallVector<tile::KernelSignature> signatures;
-    for (tile::KernelOp kernel : kernels) {
+    TensorMapList maps(host);
+    SmallVector<llvm::SetVector<int64_t>> mapsOfKernel(kernels.size());
+    DenseMap<Operation *, int64_t> mapOf;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      tile::KernelOp kernel = kernels[i];
+      llvm::SetVector<int64_t> &used = mapsOfKernel[i];
       FailureOr<tile::KernelSignature> signature =
           tile::KernelSignature::compute(kernel);
       if (failed(signature))
         return signalPassFailure();
       signatures.push_back(*signature);
+      WalkResult walked = kernel.walk([&](tile_gpu::TensorMapOp op) {
+        FailureOr<int64_t> position = maps.add(op);
+        if (failed(position))
+          return WalkResult::interrupt();
+        mapOf[op] = *position;
+        used.insert(*position);
+        return WalkResult::advance();
+      });
+      if (walked.wasInterrupted())
+        return signalPassFailure();
     }
+    *plan = complete(*plan, kernels, maps, mapsOfKernel);
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
     auto gpuModule = gpu::GPUModuleOp::create(b, host.getLoc(), "kernels");
-    for (auto [kernel, signature] : llvm::zip_equal(kernels, signatures))
-      if (failed(Outliner(kernel, signature, gpuModule).run()))
+    for (auto [kernel, signature, used] :
+         llvm::zip_equal(kernels, signatures, mapsOfKernel))
+      if (failed(Outliner(kernel, signature, used, mapOf, gpuModule).run()))
         return signalPassFailure();
     host.erase();
     module->setAttr("tile.launch_plan", *plan);
+  }
+
+  /// Adds the descriptors, and which launches may begin early.
+  tile::LaunchPlanAttr complete(tile::LaunchPlanAttr plan,
+                                ArrayRef<tile::KernelOp> kernels,
+                                const TensorMapList &maps,
+                                ArrayRef<llvm::SetVector<int64_t>> used) {
+    MLIRContext *context = &getContext();
+    SmallVector<Attribute> launches;
+    for (auto [attribute, kernel, indices] :
+         llvm::zip_equal(plan.getLaunches(), kernels, used)) {
+      auto launch = cast<tile::LaunchAttr>(attribute);
+      SmallVector<Attribute> parameters(launch.getParameters().getValue());
+      for (int64_t index : indices)
+        parameters.push_back(tile::LaunchParameterAttr::get(
+            context, tile::ParameterKind::TensorMap, index, Type(),
+            tile::ExprAttr()));
+      bool waits = false;
+      tile::KernelOp body = kernel;
+      body.walk([&](tile_gpu::GriddepcontrolWaitOp) { waits = true; });
+      launches.push_back(tile::LaunchAttr::get(
+          context, launch.getKernel(), launch.getGrid(), launch.getCluster(),
+          launch.getThreads(), launch.getSharedBytes(),
+          launch.getCooperative(), ArrayAttr::get(context, parameters), waits));
+    }
+    return tile::LaunchPlanAttr::get(
+        context, plan.getName(), plan.getTarget(), plan.getArguments(),
+        plan.getSymbols(), plan.getOutputs(), plan.getWorkspaces(),
+        ArrayAttr::get(context, launches), maps.getAttribute(),
+        plan.getGuards());
   }
 };
 } // namespace

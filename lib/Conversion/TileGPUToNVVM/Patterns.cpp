@@ -21,6 +21,18 @@ Value tilemlir::to_nvvm::sharedPointer(OpBuilder &b, Location loc,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
+Type tilemlir::to_nvvm::memoryType(Type scalar) {
+  return scalar.isInteger(1) ? IntegerType::get(scalar.getContext(), 8)
+                             : scalar;
+}
+
+Value tilemlir::to_nvvm::globalPointer(OpBuilder &b, Location loc,
+                                       Value pointer, Type element,
+                                       Value offset) {
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element),
+                             pointer, ValueRange{offset});
+}
+
 Value tilemlir::to_nvvm::callIntrinsic(OpBuilder &b, Location loc, Type result,
                                        StringRef name, ValueRange operands) {
   auto call = LLVM::CallIntrinsicOp::create(b, loc, result,

@@ -45,6 +45,16 @@ Value constant32(OpBuilder &b, Location loc, int64_t value);
 /// Pointer to byte `address + offset` of the arena.
 Value sharedPointer(OpBuilder &b, Location loc, Value address, int64_t offset);
 
+/// Type of a scalar in memory: i1 is a byte.
+Type memoryType(Type scalar);
+
+/// Pointer to element `offset` of a tensor.
+Value globalPointer(OpBuilder &b, Location loc, Value pointer, Type element,
+                    Value offset);
+
+/// Reports operations that the target does not have.
+LogicalResult verifyFeatures(Operation *root, tile::TargetAttr target);
+
 /// Memory, indices, communication, diagnostics.
 void populateMemoryPatterns(const Lowering &lowering,
                             RewritePatternSet &patterns);
@@ -59,6 +69,15 @@ void populateNVGPUPatterns(const Lowering &lowering,
 /// Conversions of 8-bit floats by the instructions of sm_89.
 void populateFloat8Patterns(const Lowering &lowering,
                             RewritePatternSet &patterns);
+/// Descriptors, copies of boxes, bulk copies.
+void populateTensorMemoryPatterns(const Lowering &lowering,
+                                  RewritePatternSet &patterns);
+/// mbarriers, roles, clusters, fences, inline PTX.
+void populateSynchronizationPatterns(const Lowering &lowering,
+                                     RewritePatternSet &patterns);
+/// wgmma and the waits that values travel through.
+void populateWarpgroupPatterns(const Lowering &lowering,
+                               RewritePatternSet &patterns);
 /// scf.for with the test at the end of the body.
 void populateLoopPatterns(const Lowering &lowering,
                           RewritePatternSet &patterns);

@@ -14,6 +14,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tilemlir {
@@ -104,10 +105,15 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
       bool local = space && space.getValue() == gpu::AddressSpace::Private;
       return LLVM::LLVMPointerType::get(context, local ? 0 : kGlobalSpace);
     });
+    converter.addConversion([&](tile_gpu::TensorMapType) -> Type {
+      return LLVM::LLVMPointerType::get(context);
+    });
     Lowering lowering{converter, 80, tileOptions.getFlag("fast_math", false)};
     if (tileTarget)
       lowering.capability = tileTarget.getComputeCapability();
 
+    if (failed(verifyFeatures(gpuModule, tileTarget)))
+      return signalPassFailure();
     expandPredicates(gpuModule);
     if (failed(expandElementaryFunctions(gpuModule, lowering.fastMath)) ||
         (lowering.capability < 89 && failed(expandFloat8(gpuModule))))
@@ -126,10 +132,14 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     populateMatrixPatterns(lowering, patterns);
     populateNVGPUPatterns(lowering, patterns);
     populateFloat8Patterns(lowering, patterns);
+    populateTensorMemoryPatterns(lowering, patterns);
+    populateSynchronizationPatterns(lowering, patterns);
+    populateWarpgroupPatterns(lowering, patterns);
     populateLoopPatterns(lowering, patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);

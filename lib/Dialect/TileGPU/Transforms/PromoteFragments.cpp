@@ -47,6 +47,27 @@ private:
     return buffers;
   }
 
+  /// Buffers written below `op` whose contents matter after it: accessed
+  /// elsewhere, or in a later iteration of a loop around it. What a role alone
+  /// uses stays in the role's region, so that other roles carry no registers
+  /// for it.
+  Buffers outliving(scf::IfOp op, const Buffers &written) {
+    bool repeated = false;
+    for (Operation *parent = op->getParentOp(); parent != kernel;
+         parent = parent->getParentOp())
+      repeated |= !isa<scf::IfOp>(parent);
+    if (repeated)
+      return written;
+    Buffers result;
+    for (Value buffer : written)
+      if (llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+            return isa<ReadFragmentOp, WriteFragmentOp>(user) &&
+                   !op->isProperAncestor(user);
+          }))
+        result.insert(buffer);
+    return result;
+  }
+
   /// The current vector of a buffer; zero before the first write.
   Value current(State &state, Value buffer) {
     Value &value = state[buffer];
@@ -156,6 +177,16 @@ private:
       return success();
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      buffers = outliving(branch, buffers);
+      if (buffers.empty()) {
+        for (Region &region : op->getRegions())
+          for (Block &block : region) {
+            State inner = state;
+            if (failed(promote(block, inner)))
+              return failure();
+          }
+        return success();
+      }
       SmallVector<Value> before = currentAll(state, buffers);
       auto created = scf::IfOp::create(
           b, branch.getLoc(), typesWith(branch.getResultTypes(), buffers),

@@ -85,12 +85,12 @@ def TileGPU_WgmmaFenceOp : TileGPU_ThreadingOp<"wgmma_fence"> {
     instructions wrote. Values given are computed before it.
     ```mlir
     tile_gpu.wgmma_fence
-    %c1 = tile_gpu.wgmma_fence %c : vector<64xf32>
+    %c1 = tile_gpu.wgmma_fence (%c) : vector<64xf32>
     ```
   }];
   let arguments = (ins Variadic<TileGPU_Registers>:$values);
   let results = (outs Variadic<TileGPU_Registers>:$outputs);
-  let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
+  let assemblyFormat = "(`(` $values^ `)`)? attr-dict (`:` type($values)^)?";
 }
 
 def TileGPU_WgmmaCommitOp : TileGPU_Op<"wgmma_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -107,13 +107,13 @@ def TileGPU_WgmmaWaitOp : TileGPU_ThreadingOp<"wgmma_wait"> {
     before the wait. The last wait before accumulators are used names all of them.
     ```mlir
     tile_gpu.wgmma_wait 1
-    %r:2 = tile_gpu.wgmma_wait 0 %c0, %c1 : vector<64xf32>, vector<64xf32>
+    %r:2 = tile_gpu.wgmma_wait 0 (%c0, %c1) : vector<64xf32>, vector<64xf32>
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<7>]>:$pending,
     Variadic<TileGPU_Registers>:$values);
   let results = (outs Variadic<TileGPU_Registers>:$outputs);
-  let assemblyFormat = "$pending ($values^)? attr-dict (`:` type($values)^)?";
+  let assemblyFormat = "$pending (`(` $values^ `)`)? attr-dict (`:` type($values)^)?";
 }
 
 def TileGPU_PinOp : TileGPU_ThreadingOp<"pin"> {

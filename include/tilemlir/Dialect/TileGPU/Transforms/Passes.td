@@ -9,7 +9,9 @@ def TileGPUPromoteFragments : Pass<"tile-gpu-promote-fragments", "::mlir::Module
   let description = [{
     Replaces `read_fragment` by the vector that was written last. A fragment
     that is written inside of `scf.for`, `scf.if` or `scf.while` becomes an
-    additional iteration argument or result. Registers read before they were
+    additional iteration argument or result; not so a fragment that only the
+    region of an `scf.if` outside of loops accesses, such as the accumulators of
+    one role. Registers read before they were
     written are zero. Control flow other than `scf` is refused: nothing ever
     falls back to memory.
 
