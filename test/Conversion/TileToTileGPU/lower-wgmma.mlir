@@ -16,7 +16,7 @@ func.func @shared_operands(%zero: f32) {
     %c = tile.alloc "c" : !tile.buffer<128x64xf32, fragment, #c>
     tile.fill %c, %zero : !tile.buffer<128x64xf32, fragment, #c>, f32
     // Registers that other instructions wrote pass through the fence.
-    // CHECK: [[F:%.*]]:2 = tile_gpu.wgmma_fence {{%.*}}, {{%.*}} : vector<32xf32>, vector<32xf32>
+    // CHECK: [[F:%.*]]:2 = tile_gpu.wgmma_fence({{%.*}}, {{%.*}}) : vector<32xf32>, vector<32xf32>
     // K-step 0: B at its beginning, then both blocks of A: 64 rows of 128 bytes apart.
     // CHECK: [[B0:%.*]] = tile_gpu.wgmma_descriptor %c0_i32 + 16384 {leading_bytes = 8192 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64}
     // CHECK: [[A00:%.*]] = tile_gpu.wgmma_descriptor %c0_i32 {leading_bytes = 16 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64}
@@ -34,7 +34,7 @@ func.func @shared_operands(%zero: f32) {
     tile.gemm_async %a, %b, %c {choice = #ss} : !tile.buffer<128x64xf16, shared, #a>, !tile.buffer<64x64xf16, shared, #a>, !tile.buffer<128x64xf32, fragment, #c>
     // The sums are a new value behind the wait.
     // CHECK: [[BEFORE:%.*]] = tile_gpu.read_fragment %c
-    // CHECK: [[SUM:%.*]] = tile_gpu.wgmma_wait 0 [[BEFORE]] : vector<64xf32>
+    // CHECK: [[SUM:%.*]] = tile_gpu.wgmma_wait 0([[BEFORE]]) : vector<64xf32>
     // CHECK: tile_gpu.write_fragment [[SUM]], %c
     tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<128x64xf32, fragment, #c>
     // Nothing of the program is waited for.
@@ -105,11 +105,11 @@ func.func @registers(%v: i8) {
     tile.fill %a, %v : !tile.buffer<64x32xi8, fragment, #r>, i8
     // CHECK: [[WORDS:%.*]] = vector.bitcast {{%.*}} : vector<16xi8> to vector<4xi32>
     // CHECK: [[NONE:%.*]] = ub.poison : vector<4xi32>
-    // CHECK: [[A:%.*]] = tile_gpu.wgmma_fence [[WORDS]] : vector<4xi32>
+    // CHECK: [[A:%.*]] = tile_gpu.wgmma_fence([[WORDS]]) : vector<4xi32>
     // CHECK: [[B:%.*]] = tile_gpu.wgmma_descriptor %c0_i32 {leading_bytes = 128 : i64, stride_bytes = 128 : i64, swizzle = 0 : i64}
     // CHECK: tile_gpu.wgmma [[A]], [[B]], [[NONE]] scale_d %false {a_type = #tile_gpu<matrix_type s8>, b_type = #tile_gpu<matrix_type u8>, shape = array<i64: 64, 8, 32>}
     tile.gemm_async %a, %b, %c {choice = #rs, transpose_b, clear_accum, b_unsigned} : !tile.buffer<64x32xi8, fragment, #r>, !tile.buffer<8x32xi8, shared, #b>, !tile.buffer<64x8xi32, fragment, #c>
-    // CHECK: tile_gpu.wgmma_wait 0 {{%.*}}, {{%.*}} : vector<4xi32>, vector<16xi8>
+    // CHECK: tile_gpu.wgmma_wait 0({{%.*}}, {{%.*}}) : vector<4xi32>, vector<16xi8>
     tile.mma_wait %c, %a {pending = 0 : i64} : !tile.buffer<64x8xi32, fragment, #c>, !tile.buffer<64x32xi8, fragment, #r>
   }
   return

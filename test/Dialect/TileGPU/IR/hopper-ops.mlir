@@ -117,8 +117,7 @@ func.func @ptx(%a: i32, %A: memref<?xf16>) -> (i32, f16) {
 func.func @wgmma(%a: i32, %acc: vector<64xf32>, %half: vector<4xf16>, %ints: vector<12xi32>, %words: vector<4xi32>, %p: i1) -> (vector<64xf32>, i32, vector<4xf16>, vector<12xi32>) {
   // CHECK: tile_gpu.wgmma_descriptor %{{.*}} + 32 {leading_bytes = 16 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64} : i64
   %d = tile_gpu.wgmma_descriptor %a + 32 {leading_bytes = 16 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64} : i64
-  // CHECK: tile_gpu.wgmma_fence
-  // CHECK-NOT: :
+  // CHECK: tile_gpu.wgmma_fence{{$}}
   tile_gpu.wgmma_fence
   // CHECK: tile_gpu.wgmma_fence(%{{.*}}) : vector<64xf32>
   %f = tile_gpu.wgmma_fence (%acc) : vector<64xf32>
