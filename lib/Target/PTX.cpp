@@ -101,36 +101,49 @@ static void attachDebugScopes(gpu::GPUModuleOp gpuModule) {
   }
 }
 
-/// Assembly that all threads of a warp execute together, which is what PTX
-/// means by ".aligned", must stay under the control flow it is in; and a loop
-/// around it that has no metadata yet (of scf.while) stays one loop.
-static void keepConvergence(llvm::Function &function) {
-  auto isAligned = [](const llvm::Instruction &instruction) {
+/// Attributes of inline assembly that MLIR cannot give.
+static void describeAssembly(llvm::CallInst &call, llvm::StringRef text,
+                             bool sideEffects) {
+  call.addFnAttr(llvm::Attribute::WillReturn);
+  // PTX says ".aligned" where all threads of a warp execute an instruction
+  // together: it must stay under the control flow it is in.
+  if (text.contains(".aligned"))
+    call.setConvergent();
+  // Without an address and side effects: computed from its operands alone.
+  bool takesAddress = llvm::any_of(call.args(), [](const llvm::Use &operand) {
+    return operand->getType()->isPointerTy();
+  });
+  if (!sideEffects && !takesAddress)
+    call.setDoesNotAccessMemory();
+}
+
+/// A loop around convergent assembly that has no metadata yet (of scf.while)
+/// stays one loop.
+static void describeAssembly(llvm::Function &function) {
+  llvm::SmallPtrSet<llvm::BasicBlock *, 16> convergent;
+  for (llvm::Instruction &instruction : llvm::instructions(function)) {
     auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    auto *text = call && call->isInlineAsm()
-                     ? llvm::cast<llvm::InlineAsm>(call->getCalledOperand())
-                     : nullptr;
-    return text && text->getAsmString().contains(".aligned");
-  };
-  bool any = false;
-  for (llvm::Instruction &instruction : llvm::instructions(function))
-    if (isAligned(instruction)) {
-      llvm::cast<llvm::CallInst>(instruction).setConvergent();
-      any = true;
-    }
-  if (!any)
+    if (!call || !call->isInlineAsm())
+      continue;
+    auto *text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+    describeAssembly(*call, text->getAsmString(), text->hasSideEffects());
+    if (call->isConvergent())
+      convergent.insert(call->getParent());
+  }
+  if (convergent.empty())
     return;
   llvm::DominatorTree tree(function);
   llvm::LoopInfo loops(tree);
   for (llvm::Loop *loop : loops.getLoopsInPreorder())
     if (!loop->getLoopID() &&
         llvm::any_of(loop->blocks(), [&](llvm::BasicBlock *block) {
-          return llvm::any_of(*block, isAligned);
+          return convergent.contains(block);
         }))
       loop->setLoopAlreadyUnrolled();
 }
 
-static void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimizeKernels(llvm::Module &module,
+                            llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
@@ -222,7 +235,7 @@ struct Compilation {
     module->setDataLayout(machine->createDataLayout());
     for (llvm::Function &function : *module)
       if (!function.isDeclaration())
-        keepConvergence(function);
+        describeAssembly(function);
     if (options.getFlag("fast_math", false))
       for (llvm::Function &function : *module)
         function.addFnAttr("denormal-fp-math-f32",

@@ -13,8 +13,8 @@ static bool needsHopper(Operation *op) {
              BulkCommitOp, BulkWaitOp, MbarrierInitOp, MbarrierInitFenceOp,
              MbarrierExpectTxOp, MbarrierArriveOp, MbarrierArriveClusterOp,
              MbarrierArriveCpAsyncOp, MbarrierWaitOp, MbarrierTryWaitOp,
-             ElectOp, FenceProxyOp, ClusterRankOp, ClusterIdOp,
-             ClusterArriveOp, ClusterWaitOp, MapSharedOp, GriddepcontrolWaitOp,
+             ElectOp, FenceProxyOp, ClusterRankOp, ClusterIdOp, ClusterArriveOp,
+             ClusterWaitOp, MapSharedOp, GriddepcontrolWaitOp,
              GriddepcontrolLaunchDependentsOp>(op);
 }
 

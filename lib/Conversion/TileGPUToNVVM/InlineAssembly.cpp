@@ -76,10 +76,9 @@ void tilemlir::to_nvvm::splitRegisters(OpBuilder &b, Location loc, Value value,
     type = words;
   }
   for (int64_t i = 0; i < type.getNumElements(); ++i)
-    registers.push_back(
-        toRegister(b, loc,
-                   LLVM::ExtractElementOp::create(b, loc, value,
-                                                  constant32(b, loc, i))));
+    registers.push_back(toRegister(
+        b, loc,
+        LLVM::ExtractElementOp::create(b, loc, value, constant32(b, loc, i))));
 }
 
 Value tilemlir::to_nvvm::joinRegisters(OpBuilder &b, Location loc, Type type,
@@ -96,9 +95,8 @@ Value tilemlir::to_nvvm::joinRegisters(OpBuilder &b, Location loc, Type type,
   VectorType built = words ? words : vector;
   Value result = LLVM::PoisonOp::create(b, loc, built);
   for (int64_t i = 0; i < built.getNumElements(); ++i)
-    result = LLVM::InsertElementOp::create(b, loc, result,
-                                           take(built.getElementType()),
-                                           constant32(b, loc, i));
+    result = LLVM::InsertElementOp::create(
+        b, loc, result, take(built.getElementType()), constant32(b, loc, i));
   return words ? LLVM::BitcastOp::create(b, loc, type, result).getResult()
                : result;
 }
@@ -153,8 +151,8 @@ SmallVector<Value> InlineAssembly::emit(StringRef text, bool sideEffects,
     values.push_back(result);
   else
     for (size_t i = 0; i < outputs.size(); ++i)
-      values.push_back(
-          LLVM::ExtractValueOp::create(b, loc, result, static_cast<int64_t>(i)));
+      values.push_back(LLVM::ExtractValueOp::create(b, loc, result,
+                                                    static_cast<int64_t>(i)));
   return values;
 }
 

@@ -14,8 +14,8 @@ namespace tilemlir::to_nvvm {
 /// Type of the register that holds a scalar.
 Type registerType(Type scalar);
 
-/// Appends the registers of `value` to `registers`: words of 32 bits for vectors
-/// of narrow elements, integers for 16-bit floats.
+/// Appends the registers of `value` to `registers`: words of 32 bits for
+/// vectors of narrow elements, integers for 16-bit floats.
 void splitRegisters(OpBuilder &b, Location loc, Value value,
                     SmallVectorImpl<Value> &registers);
 

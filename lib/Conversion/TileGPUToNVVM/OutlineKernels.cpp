@@ -39,8 +39,8 @@ public:
   FailureOr<int64_t> add(tile_gpu::TensorMapOp op);
 
   ArrayAttr getAttribute() const {
-    return ArrayAttr::get(context, SmallVector<Attribute>(maps.begin(),
-                                                          maps.end()));
+    return ArrayAttr::get(context,
+                          SmallVector<Attribute>(maps.begin(), maps.end()));
   }
 
 private:
@@ -60,8 +60,7 @@ public:
            const DenseMap<Operation *, int64_t> &mapOf,
            gpu::GPUModuleOp gpuModule)
       : kernel(kernel), signature(signature), maps(maps), mapOf(mapOf),
-        gpuModule(gpuModule),
-        b(OpBuilder::atBlockEnd(gpuModule.getBody())) {}
+        gpuModule(gpuModule), b(OpBuilder::atBlockEnd(gpuModule.getBody())) {}
 
   LogicalResult run();
 
@@ -158,8 +157,8 @@ void Outliner::replaceTensorMaps() {
     int64_t map = mapOf.lookup(op);
     Value &handle = handles[{map, op.getType()}];
     if (!handle) {
-      unsigned position = signature.parameters.size() +
-                          (llvm::find(maps, map) - maps.begin());
+      unsigned position =
+          signature.parameters.size() + (llvm::find(maps, map) - maps.begin());
       handle = tile_gpu::TensorMapParameterOp::create(
           b, op.getLoc(), op.getType(), entry->getArgument(position));
     }
@@ -442,14 +441,14 @@ struct OutlineKernels : tilemlir::impl::TileOutlineKernelsBase<OutlineKernels> {
       body.walk([&](tile_gpu::GriddepcontrolWaitOp) { waits = true; });
       launches.push_back(tile::LaunchAttr::get(
           context, launch.getKernel(), launch.getGrid(), launch.getCluster(),
-          launch.getThreads(), launch.getSharedBytes(),
-          launch.getCooperative(), ArrayAttr::get(context, parameters), waits));
+          launch.getThreads(), launch.getSharedBytes(), launch.getCooperative(),
+          ArrayAttr::get(context, parameters), waits));
     }
-    return tile::LaunchPlanAttr::get(
-        context, plan.getName(), plan.getTarget(), plan.getArguments(),
-        plan.getSymbols(), plan.getOutputs(), plan.getWorkspaces(),
-        ArrayAttr::get(context, launches), maps.getAttribute(),
-        plan.getGuards());
+    return tile::LaunchPlanAttr::get(context, plan.getName(), plan.getTarget(),
+                                     plan.getArguments(), plan.getSymbols(),
+                                     plan.getOutputs(), plan.getWorkspaces(),
+                                     ArrayAttr::get(context, launches),
+                                     maps.getAttribute(), plan.getGuards());
   }
 };
 } // namespace

@@ -78,22 +78,19 @@ void addBarrierInstructions(const Lowering &lowering,
   addInstruction<tile_gpu::MbarrierExpectTxOp>(
       lowering, patterns,
       [](auto op, auto adaptor, OpBuilder &b, InlineAssembly &assembly) {
-        std::string address =
-            barrierAddress(adaptor, b, op.getLoc(), assembly);
+        std::string address = barrierAddress(adaptor, b, op.getLoc(), assembly);
         std::string bytes =
             assembly.input(adaptor.getBytes(), /*immediate=*/true);
         std::string name =
-            op.getNoArrive()
-                ? "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 "
-                : "mbarrier.arrive.expect_tx.shared::cta.b64 _, ";
+            op.getNoArrive() ? "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 "
+                             : "mbarrier.arrive.expect_tx.shared::cta.b64 _, ";
         std::string guard = assembly.guard(adaptor.getPredicate());
         return guard + name + address + ", " + bytes + ";";
       });
   addInstruction<tile_gpu::MbarrierArriveOp>(
       lowering, patterns,
       [](auto op, auto adaptor, OpBuilder &b, InlineAssembly &assembly) {
-        std::string address =
-            barrierAddress(adaptor, b, op.getLoc(), assembly);
+        std::string address = barrierAddress(adaptor, b, op.getLoc(), assembly);
         std::string guard = assembly.guard(adaptor.getPredicate());
         std::string count =
             op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
@@ -105,8 +102,8 @@ void addBarrierInstructions(const Lowering &lowering,
   addInstruction<tile_gpu::MbarrierArriveClusterOp>(
       lowering, patterns,
       [](auto op, auto adaptor, OpBuilder &b, InlineAssembly &assembly) {
-        std::string address = assembly.input(mapShared(
-            b, op.getLoc(), adaptor.getBarrier(), adaptor.getRank()));
+        std::string address = assembly.input(
+            mapShared(b, op.getLoc(), adaptor.getBarrier(), adaptor.getRank()));
         std::string guard = assembly.guard(adaptor.getPredicate());
         return guard + "mbarrier.arrive.shared::cluster.b64 _, [" + address +
                "];";
@@ -121,8 +118,7 @@ void addBarrierInstructions(const Lowering &lowering,
   addInstruction<tile_gpu::MbarrierWaitOp>(
       lowering, patterns,
       [](auto op, auto adaptor, OpBuilder &b, InlineAssembly &assembly) {
-        std::string address =
-            barrierAddress(adaptor, b, op.getLoc(), assembly);
+        std::string address = barrierAddress(adaptor, b, op.getLoc(), assembly);
         std::string parity = assembly.input(adaptor.getParity());
         return "{\n.reg .pred complete;\n"
                "wait_${:uid}:\n"
@@ -189,8 +185,8 @@ void addPlainInstructions(const Lowering &lowering,
   addPlain<tile_gpu::MbarrierInitFenceOp>(lowering, patterns, [](auto) {
     return std::string("fence.mbarrier_init.release.cluster;");
   });
-  addPlain<tile_gpu::FenceProxyOp>(lowering, patterns,
-                                   [](auto op) { return fenceText(op.getKind()); });
+  addPlain<tile_gpu::FenceProxyOp>(
+      lowering, patterns, [](auto op) { return fenceText(op.getKind()); });
   addPlain<tile_gpu::ClusterArriveOp>(lowering, patterns, [](auto op) {
     return std::string("barrier.cluster.arrive.") +
            (op.getRelaxed() ? "relaxed" : "release") + ".aligned;";
@@ -207,9 +203,8 @@ void addPlainInstructions(const Lowering &lowering,
     return std::string("griddepcontrol.wait;");
   });
   addPlain<tile_gpu::GriddepcontrolLaunchDependentsOp>(
-      lowering, patterns, [](auto) {
-        return std::string("griddepcontrol.launch_dependents;");
-      });
+      lowering, patterns,
+      [](auto) { return std::string("griddepcontrol.launch_dependents;"); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,8 +226,8 @@ struct TryWaitPattern : LoweringPattern<tile_gpu::MbarrierTryWaitOp> {
         "mbarrier.try_wait.parity.shared::cta.b64 complete, " +
         address + ", " + parity + ";\nselp.b32 " + result +
         ", 1, 0, complete;\n}")[0];
-    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(
-        op, LLVM::ICmpPredicate::ne, word, constant32(rewriter, loc, 0));
+    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::ne, word,
+                                              constant32(rewriter, loc, 0));
     return success();
   }
 };
@@ -275,11 +270,10 @@ struct ClusterRankPattern : LoweringPattern<tile_gpu::ClusterRankOp> {
   LogicalResult
   matchAndRewrite(tile_gpu::ClusterRankOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op,
-                       callIntrinsic(rewriter, op.getLoc(),
-                                     rewriter.getI32Type(),
-                                     "llvm.nvvm.read.ptx.sreg.cluster.ctarank",
-                                     ValueRange()));
+    rewriter.replaceOp(
+        op,
+        callIntrinsic(rewriter, op.getLoc(), rewriter.getI32Type(),
+                      "llvm.nvvm.read.ptx.sreg.cluster.ctarank", ValueRange()));
     return success();
   }
 };

@@ -52,7 +52,8 @@ public:
   }
   /// "[map, {x, y}]"
   std::string box(Value map, ValueRange coordinates) {
-    Value address = LLVM::PtrToIntOp::create(b, op->getLoc(), b.getI64Type(), map);
+    Value address =
+        LLVM::PtrToIntOp::create(b, op->getLoc(), b.getI64Type(), map);
     std::string text = "[" + assembly.input(address) + ", {";
     for (auto [i, coordinate] : llvm::enumerate(coordinates))
       text += (i ? ", " : "") + assembly.input(coordinate);
@@ -64,8 +65,7 @@ public:
 
   /// `name` gets the suffixes that belong to the trailing operands.
   void emit(std::string name, std::string operands, Value multicast,
-            tile_gpu::CacheHint hint, Value predicate,
-            StringRef nameEnd = "") {
+            tile_gpu::CacheHint hint, Value predicate, StringRef nameEnd = "") {
     if (multicast) {
       name += ".multicast::cluster";
       operands += ", " + assembly.input(multicast);
@@ -151,8 +151,7 @@ struct TmaReducePattern : LoweringPattern<tile_gpu::TmaReduceOp> {
 template <typename Op, typename Adaptor>
 Value elementPointer(Op op, Adaptor adaptor, const TypeConverter &converter,
                      OpBuilder &b) {
-  Type element =
-      cast<MemRefType>(op.getTensor().getType()).getElementType();
+  Type element = cast<MemRefType>(op.getTensor().getType()).getElementType();
   return globalPointer(b, op.getLoc(), adaptor.getTensor(),
                        converter.convertType(tile::getScalarType(element)),
                        adaptor.getOffset());
@@ -208,8 +207,7 @@ struct BulkReducePattern : LoweringPattern<tile_gpu::BulkReduceOp> {
                            ", ";
     operands += transfer.shared(adaptor.getAddress()) + ", ";
     operands += transfer.number(adaptor.getBytes());
-    Type element =
-        cast<MemRefType>(op.getTensor().getType()).getElementType();
+    Type element = cast<MemRefType>(op.getTensor().getType()).getElementType();
     std::string suffix =
         "." + tile_gpu::stringifyReductionKind(op.getKind()).str() + "." +
         tile_gpu::getReductionSuffix(op.getKind(), element);

@@ -45,8 +45,8 @@ struct DescriptorPattern : LoweringPattern<tile_gpu::WgmmaDescriptorOp> {
     InlineAssembly assembly(rewriter, loc);
     std::string result = assembly.output(rewriter.getI64Type());
     std::string lowWord = assembly.input(low);
-    std::string highWord = assembly.input(
-        number(static_cast<int32_t>(stride | mode << 30)));
+    std::string highWord =
+        assembly.input(number(static_cast<int32_t>(stride | mode << 30)));
     rewriter.replaceOp(op, assembly.emit("mov.b64 " + result + ", {" + lowWord +
                                              ", " + highWord + "};",
                                          /*sideEffects=*/false,
@@ -72,7 +72,8 @@ struct WgmmaPattern : LoweringPattern<tile_gpu::WgmmaOp> {
     auto sums = cast<VectorType>(op.getResult().getType());
     APInt scale(1, 1);
     bool constantScale =
-        !op.getScaleD() || matchPattern(adaptor.getScaleD(), m_ConstantInt(&scale)) ||
+        !op.getScaleD() ||
+        matchPattern(adaptor.getScaleD(), m_ConstantInt(&scale)) ||
         matchPattern(op.getScaleD(), m_ConstantInt(&scale));
     bool ignoresC = constantScale && scale.isZero();
 
@@ -128,7 +129,8 @@ struct WgmmaPattern : LoweringPattern<tile_gpu::WgmmaOp> {
     text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(shape[1]) +
             "k" + std::to_string(shape[2]) + "." +
             sumType(sums.getElementType()).str() + "." +
-            operandType(op.getAType()).str() + "." + operandType(op.getBType()).str() +
+            operandType(op.getAType()).str() + "." +
+            operandType(op.getBType()).str() +
             (op.getSaturate() ? ".satfinite " : " ") + operands + ";\n}";
     // No clobber of memory: fences and waits order it, and what is computed
     // from memory meanwhile may be scheduled around it.
@@ -166,8 +168,8 @@ struct WgmmaFencePattern : LoweringPattern<tile_gpu::WgmmaFenceOp> {
   LogicalResult
   matchAndRewrite(tile_gpu::WgmmaFenceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    threadValues(op, adaptor, *getTypeConverter(),
-                 "wgmma.fence.sync.aligned;", /*memory=*/true, rewriter);
+    threadValues(op, adaptor, *getTypeConverter(), "wgmma.fence.sync.aligned;",
+                 /*memory=*/true, rewriter);
     return success();
   }
 };
@@ -212,6 +214,6 @@ struct PinPattern : LoweringPattern<tile_gpu::PinOp> {
 
 void tilemlir::to_nvvm::populateWarpgroupPatterns(const Lowering &lowering,
                                                   RewritePatternSet &patterns) {
-  patterns.add<DescriptorPattern, WgmmaPattern, WgmmaFencePattern, WgmmaCommitPattern,
-               WgmmaWaitPattern, PinPattern>(lowering);
+  patterns.add<DescriptorPattern, WgmmaPattern, WgmmaFencePattern,
+               WgmmaCommitPattern, WgmmaWaitPattern, PinPattern>(lowering);
 }

@@ -3,6 +3,7 @@
 // RUN: filecheck %s --input-file=%t.nvvm.mlir
 // REQUIRES: ptxas
 // RUN: tile-translate %t.nvvm.mlir --tile-to-ptx -o %t.ptx
+// RUN: filecheck %s --check-prefix=PTX --input-file=%t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | filecheck %s --check-prefix=PTXAS
 
 // PTXAS-NOT: {{C7[0-9][0-9][0-9]}}
@@ -93,6 +94,40 @@ gpu.module @kernels {
     %ti = arith.extui %te : i1 to i32
     %x4 = arith.addi %x3, %ti : i32
     tile_gpu.shared_store %x4, %out : i32
+    llvm.return
+  }
+
+  // What does not change in a loop is computed once, across waits; the loop of
+  // scf.while stays one loop too.
+  // PTX-LABEL: .entry loops
+  // PTX: mapa.shared::cluster.u32
+  // PTX: .pragma "nounroll";
+  // PTX-NOT: mapa
+  // PTX: mbarrier.try_wait
+  // PTX: mbarrier.arrive.shared::cluster.b64
+  // PTX: barrier.sync.aligned 1, 128;
+  // PTX-NOT: barrier.sync.aligned 1, 128;
+  // PTX: ret;
+  llvm.func @loops(%b: i32, %rank: i32, %n: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %c8 = arith.constant 8 : i32
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %o = arith.muli %i, %c8 : i32
+      %a = arith.addi %b, %o : i32
+      tile_gpu.mbarrier_wait %a, %c0
+      tile_gpu.mbarrier_arrive_cluster %a, %rank
+    }
+    %last = scf.while (%i = %c0) : (i32) -> i32 {
+      %more = arith.cmpi slt, %i, %c3 : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      tile_gpu.named_barrier_sync %c1, 128
+      %next = arith.addi %i, %c1 : i32
+      scf.yield %next : i32
+    }
     llvm.return
   }
 
