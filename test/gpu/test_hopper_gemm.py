@@ -1,4 +1,4 @@
-"""The hand-written warp-specialised GEMM of `tile_gpu` on sm_90: tensor maps, mbarriers, wgmma, stmatrix, TMA stores."""
+"""A hand-written warp-specialised GEMM of `tile_gpu` on sm_90: tensor maps, mbarriers, wgmma, stmatrix, TMA stores."""
 
 from __future__ import annotations
 
