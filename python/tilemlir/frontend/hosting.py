@@ -285,13 +285,42 @@ class Hosting(Tiles):
         with self.on_host():
             return Scalar(self.value("tile.sm_count", self.i32), int32, low=1, bare=True)
 
+    def _size_of_host(self, extent: Any) -> Any:
+        """A scalar of the host part as a symbol that stands for it; anything else as it is."""
+        if not isinstance(extent, Scalar):
+            return extent
+        if not extent.dtype.is_integer:
+            self.fail("symbolic-size", "the extents of a workspace must be integers", found=self.describe(extent))
+        owner: Any = extent.value.owner
+        if (owner.owner if isinstance(owner, ir.Block) else owner.parent).operation != self.entry.owner.operation:
+            self.fail(
+                "symbolic-size",
+                "the extents of a workspace must be known at launch",
+                found=f"{self.describe(extent)} that is computed in the kernel",
+                allowed="integers, T.dynamic sizes, T.num_sms(), scalar arguments, and integer expressions of them",
+            )
+        with self.on_host():
+            size = self.index_value(extent)
+        # Not a name that Python allows: no T.dynamic size is called so.
+        symbol = SymbolicExpr("symbol", name=f"host size {len(self.symbol_values)}")
+        self.symbol_values[symbol.name] = size
+        return symbol
+
     def alloc_global(self, shape: Any, dtype: Any, zero: bool) -> Tensor:
         """``T.alloc_global``: a workspace."""
         kind = self.element_type(dtype)
+        if isinstance(shape, (list, tuple)):
+            shape = tuple(self._size_of_host(extent) for extent in shape)
+        else:
+            shape = self._size_of_host(shape)
         try:
             extents = tuple(self._resolve(extent) for extent in normalize_shape(shape, "T.alloc_global"))
         except (TypeError, ValueError) as error:
-            self.fail("symbolic-size", str(error), allowed="integers, T.dynamic sizes and integer expressions of them")
+            self.fail(
+                "symbolic-size",
+                str(error),
+                allowed="integers, T.dynamic sizes, T.num_sms(), scalar arguments, and integer expressions of them",
+            )
         name = self.name_hint or "workspace"
         self.check_extents(name, extents)
         with self.on_host():

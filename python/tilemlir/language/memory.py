@@ -57,8 +57,8 @@ def alloc_var(dtype: Any, *arguments: Any, scope: str = "local.var", init: Any =
 def alloc_global(shape: Any, dtype: Any, zero: bool = False) -> Any:
     """Scratch memory on the device that lives for one call, shared by all blocks and kernels of the function.
 
-    ``shape`` may hold launch-time sizes; ``dtype`` is the element type. The contents are undefined unless ``zero``
-    asks for zeros.
+    ``shape`` may hold launch-time sizes and integers that the host part computes, such as ``T.num_sms()`` or a scalar
+    argument; ``dtype`` is the element type. The contents are undefined unless ``zero`` asks for zeros.
     """
     return context.require("T.alloc_global").alloc_global(shape, dtype, zero)
 

@@ -403,3 +403,17 @@ def long_view(A: T.Tensor((2**16, 2**16), "uint8")):
     with T.Kernel(1) as bx:
         B = T.reshape(A, (2**32,))
         B[0] = 1
+
+
+@T.prim_func
+def workspace_size(A: T.Tensor((64,64),"float16")):
+    with T.Kernel(4) as bx:
+        scratch = T.alloc_global((bx + 1, 64), "float16")
+        scratch[0, 0] = A[0, 0]
+
+
+@T.prim_func
+def workspace_type(A: T.Tensor((64,64),"float16"), x: T.float32):
+    scratch = T.alloc_global((x, 64), "float16")
+    with T.Kernel(4) as bx:
+        scratch[0, 0] = A[0, 0]

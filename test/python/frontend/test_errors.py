@@ -391,6 +391,19 @@ FILE:N: error: the view of A is too long along dimension 0 [declaration]
   allowed: fewer than 2**31 along one dimension; the number of all elements may be larger
   fix: give the tensor more dimensions
 """,
+    "workspace_size": """
+FILE:N: error: the extents of a workspace must be known at launch [symbolic-size]
+ N |         scratch = T.alloc_global((bx + 1, 64), "float16")
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: a run-time int32 that is computed in the kernel
+  allowed: integers, T.dynamic sizes, T.num_sms(), scalar arguments, and integer expressions of them
+""",
+    "workspace_type": """
+FILE:N: error: the extents of a workspace must be integers [symbolic-size]
+ N |     scratch = T.alloc_global((x, 64), "float16")
+   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: a run-time float32
+""",
 }
 
 

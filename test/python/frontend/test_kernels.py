@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import tilemlir.language as T
 from frontend_support import lines_of, operations, text_of
@@ -100,6 +102,20 @@ def test_workspace_of_dynamic_size_inside_of_the_kernel():
 
     text = text_of(kernel)
     assert text.index("tile.workspace") < text.index("tile.kernel")
+
+
+def test_workspace_whose_size_is_computed_on_the_host():
+    M = T.dynamic("M")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((M,), "float32"), n: T.int32):
+        workers = T.num_sms()
+        parts = T.alloc_global((workers, n + 1, T.ceildiv(M, 64)), "float32")
+        with T.Kernel(workers) as bx:
+            parts[bx, n, 0] = A[0]
+
+    text = text_of(kernel)
+    assert re.search(r'tile.workspace\(%\w+, %\w+, %\w+\) {name = "parts"} : memref<\?x\?x\?xf32>', text)
 
 
 def test_kernel_options():

@@ -549,6 +549,25 @@ def test_two_kernels_share_a_workspace():
         assert (s == a[:, : 4 * min(n, 3)].sum(1)).all()
 
 
+def test_workspace_of_a_size_computed_on_the_host():
+    @T.prim_func
+    def kernel(S: T.Tensor((1,), "int32"), n: T.int32):
+        partial = T.alloc_global((n, T.max(n - 2, 1)), "int32")
+        with T.Kernel(n, T.max(n - 2, 1)) as (bx, by):
+            partial[bx, by] = bx * 10 + by
+        with T.Kernel(1):
+            total = T.alloc_var("int32", init=0)
+            for i in T.serial(n + 1):  # one row more than there is: zeros
+                for j in T.serial(n):
+                    total += partial[i, j]
+            S[0] = total
+
+    for n in (1, 2, 7):
+        s = np.full(1, -1, np.int32)
+        interpret(trace(kernel), s, n)
+        assert s[0] == sum(i * 10 + j for i in range(n) for j in range(max(n - 2, 1)))
+
+
 def test_strided_tensors():
     R, C = T.dynamic("R, C")
 
