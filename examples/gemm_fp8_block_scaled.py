@@ -44,12 +44,12 @@ def gemm_fp8_block_scaled(m, n, k, block_m=128, block_n=64, num_stages=3, thread
             for step in T.Pipelined(blocks_k, num_stages=num_stages):
                 T.copy(a[row * block_m, step * BLOCK], a_tile)
                 T.copy(b[column * block_n, step * BLOCK], b_tile)
+                # One column: `step` is a bare index, so the dimension of the tile is that of the rows.
+                T.copy(scale_a[row * block_m, step], scales)
                 scale = scale_b[column * block_n // BLOCK, step]
-                for i in T.Parallel(block_m):
-                    scales[i] = scale_a[row * block_m + i, step] * scale
                 T.gemm(a_tile, b_tile, product, transpose_B=True, clear_accum=True)
                 for i, j in T.Parallel(block_m, block_n):
-                    total[i, j] += product[i, j] * scales[i]
+                    total[i, j] += product[i, j] * (scales[i] * scale)
             T.copy(total, c[row * block_m, column * block_n])
 
     return gemm_fp8_block_scaled_kernel
