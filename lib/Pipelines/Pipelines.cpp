@@ -19,6 +19,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-analyze-bounds",
     "tile-verify-uniformity",
     "tile-select-instructions",
+    "tile-stage-stores",
     "tile-assign-layouts",
     "tile-optimize-conversions",
     "tile-plan-pipeline",

@@ -140,7 +140,7 @@ def sum_tiles(count, rows, columns, dtype, stages):
 
 
 def scale_in_place(tiles, columns, dtype):
-    """One buffer that TMA fills, threads change, and TMA stores, in a loop: every hand-over needs its fence and wait."""
+    """One buffer that TMA fills, threads change, and TMA stores, in a loop: hand-overs need fences and waits."""
 
     @T.prim_func
     def kernel(a: T.Tensor((tiles * 64, columns), dtype), b: T.Tensor((tiles * 64, columns), dtype)):

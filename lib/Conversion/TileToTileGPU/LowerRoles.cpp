@@ -78,8 +78,8 @@ void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
     Value warp = tile_gpu::WarpIdOp::create(at, loc, at.getI32Type());
     Value first = arith::ConstantOp::create(
         at, loc, at.getI32IntegerAttr(role ? role.getFirst() : 0));
-    cachedInFirstWarp = arith::CmpIOp::create(
-        at, loc, arith::CmpIPredicate::eq, warp, first);
+    cachedInFirstWarp =
+        arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, warp, first);
   }
   auto inWarp =
       scf::IfOp::create(b, loc, cachedInFirstWarp, /*withElseRegion=*/false);

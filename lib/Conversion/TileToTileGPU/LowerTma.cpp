@@ -100,15 +100,14 @@ static tile_gpu::TensorMapAttr getRecord(Value tensor,
     llvm_unreachable("a tensor without strides has no map");
   SmallVector<tile::ExprAttr> sizes, strides;
   for (auto [position, dim] : llvm::enumerate(plan.dims)) {
-    sizes.push_back(type.isDynamicDim(dim)
-                        ? tile::ExprAttr::getDim(context, 0, dim)
-                        : tile::ExprAttr::getConstant(context,
-                                                      type.getDimSize(dim)));
-    strides.push_back(
-        position == 0 ? tile::ExprAttr::getConstant(context, 1)
-        : ShapedType::isDynamic(known[dim])
-            ? tile::ExprAttr::getStride(context, 0, dim)
-            : tile::ExprAttr::getConstant(context, known[dim]));
+    sizes.push_back(
+        type.isDynamicDim(dim)
+            ? tile::ExprAttr::getDim(context, 0, dim)
+            : tile::ExprAttr::getConstant(context, type.getDimSize(dim)));
+    strides.push_back(position == 0 ? tile::ExprAttr::getConstant(context, 1)
+                      : ShapedType::isDynamic(known[dim])
+                          ? tile::ExprAttr::getStride(context, 0, dim)
+                          : tile::ExprAttr::getConstant(context, known[dim]));
   }
   tile::ExprAttr start;
   if (offset != 0)
@@ -181,8 +180,7 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
     bufferStart.push_back(ix.fromValue(offset));
   for (Value offset : copy->tensor.offsets)
     tensorStart.push_back(ix.fromValue(offset));
-  FailureOr<Value> start =
-      regionAddress(op, copy->buffer.storage, bufferStart);
+  FailureOr<Value> start = regionAddress(op, copy->buffer.storage, bufferStart);
   Value barrier;
   if (copy->isLoad) {
     FailureOr<Value> address =

@@ -94,18 +94,20 @@ private:
   }
 
   static bool holdsBoundary(Operation *op) {
-    return op->walk([](Operation *inner) {
-               return isBoundary(inner) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-             })
+    return op
+        ->walk([](Operation *inner) {
+          return isBoundary(inner) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+        })
         .wasInterrupted();
   }
 
   bool holdsWrite(Operation *op) {
-    return op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-               return needsFence(inner) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-             })
+    return op
+        ->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+          return needsFence(inner) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+        })
         .wasInterrupted();
   }
 

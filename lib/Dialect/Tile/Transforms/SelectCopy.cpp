@@ -59,10 +59,10 @@ void mlir::tile::chooseTma(CopyOp op, const TmaPlan &plan) {
   if (plan.swizzle)
     reason += llvm::formatv(", {0}-byte swizzle", plan.swizzle);
   Builder builder(op.getContext());
-  op.setChoiceAttr(ChoiceAttr::get(
-      op.getContext(), Path::Tma, reason,
-      builder.getDictionaryAttr(builder.getNamedAttr(
-          "box", builder.getI64ArrayAttr(plan.box)))));
+  op.setChoiceAttr(
+      ChoiceAttr::get(op.getContext(), Path::Tma, reason,
+                      builder.getDictionaryAttr(builder.getNamedAttr(
+                          "box", builder.getI64ArrayAttr(plan.box)))));
 }
 
 void mlir::tile::selectThreadCopy(CopyOp op, TargetAttr target,

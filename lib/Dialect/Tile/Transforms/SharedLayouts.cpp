@@ -518,15 +518,14 @@ static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
           "the fragment is made of 8x8 matrices of 16-bit elements", 16);
 }
 
-/// A copy for which TMA was chosen, now that its buffer has a layout: its boxes,
-/// or the threads do it.
+/// A copy for which TMA was chosen, now that its buffer has a layout: its
+/// boxes, or the threads do it.
 static void refineTmaCopy(CopyOp copy, TargetAttr target) {
   layout::Result<TmaPlan> plan = planTma(copy);
   if (plan)
     return chooseTma(copy, *plan);
   IntegerAnalysis integers(copy);
-  selectThreadCopy(copy, target, integers,
-                   "demoted from TMA: " + plan.error());
+  selectThreadCopy(copy, target, integers, "demoted from TMA: " + plan.error());
 }
 
 void mlir::tile::refineCopies(KernelOp kernel) {

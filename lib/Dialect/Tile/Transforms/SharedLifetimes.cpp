@@ -152,9 +152,8 @@ private:
     kernel.walk([&](Operation *op) {
       auto onBarrier = dyn_cast<BarrierWaitOp>(op);
       bool waits = copy.getBarrier()
-                       ? onBarrier &&
-                             getAllocation(onBarrier.getBarriers()) ==
-                                 getAllocation(copy.getBarrier())
+                       ? onBarrier && getAllocation(onBarrier.getBarriers()) ==
+                                          getAllocation(copy.getBarrier())
                        : isa<AsyncWaitOp>(op);
       if (waits && begin[op] > begin[copy])
         position = std::min(position, begin[op]);

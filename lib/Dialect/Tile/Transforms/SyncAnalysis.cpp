@@ -351,9 +351,9 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
     if (copy && copy.getBarrier() && item.isWrite)
       continue;
     bool isStored = copy && isBulkStore(op) && !item.isWrite;
-    State::insert(isStored                 ? state.stored
+    State::insert(isStored               ? state.stored
                   : copy && item.isWrite ? state.inFlight
-                                           : state.accesses,
+                                         : state.accesses,
                   item);
   }
   return state;

@@ -42,8 +42,8 @@ AllocOp mlir::tile::createBarriers(KernelOp kernel, StringRef name,
                                    int64_t slots, int64_t arrivals) {
   MLIRContext *context = kernel.getContext();
   OpBuilder builder = OpBuilder::atBlockBegin(kernel.getBodyBlock());
-  auto type = BufferType::get({slots}, BarrierType::get(context),
-                              MemorySpace::Shared);
+  auto type =
+      BufferType::get({slots}, BarrierType::get(context), MemorySpace::Shared);
   auto alloc = AllocOp::create(builder, kernel.getLoc(), type,
                                builder.getStringAttr(name));
   Operation *begin = getCodeBegin(kernel);
@@ -58,8 +58,7 @@ AllocOp mlir::tile::createBarriers(KernelOp kernel, StringRef name,
 AllocOp mlir::tile::createVariable(KernelOp kernel, StringRef name,
                                    int64_t initial) {
   OpBuilder builder = OpBuilder::atBlockBegin(kernel.getBodyBlock());
-  auto type =
-      BufferType::get({1}, builder.getI32Type(), MemorySpace::Local);
+  auto type = BufferType::get({1}, builder.getI32Type(), MemorySpace::Local);
   auto alloc = AllocOp::create(builder, kernel.getLoc(), type,
                                builder.getStringAttr(name));
   Location loc = kernel.getLoc();
@@ -116,10 +115,10 @@ static CopyAsyncOp makeAsync(CopyOp copy, Value barrier, Value index) {
 
 static void arrive(OpBuilder &builder, Location loc, Value barrier, Value index,
                    int64_t bytes) {
-  BarrierArriveOp::create(
-      builder, loc, barrier, index, ArrivalScope::Single,
-      bytes ? builder.getI64IntegerAttr(bytes) : IntegerAttr(),
-      /*cp_async=*/false);
+  BarrierArriveOp::create(builder, loc, barrier, index, ArrivalScope::Single,
+                          bytes ? builder.getI64IntegerAttr(bytes)
+                                : IntegerAttr(),
+                          /*cp_async=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,10 +131,11 @@ static PipelineAttr getPipeline(Operation *op, PipelineRole role) {
 }
 
 static bool holdsTmaLoad(Operation *op) {
-  return op->walk([](CopyOp copy) {
-             return isTmaLoad(copy) ? WalkResult::interrupt()
-                                    : WalkResult::advance();
-           })
+  return op
+      ->walk([](CopyOp copy) {
+        return isTmaLoad(copy) ? WalkResult::interrupt()
+                               : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 

@@ -130,14 +130,41 @@ def TileSelectInstructions : Pass<"tile-select-instructions"> {
   let description = [{
     Sets `choice`, with the reason why a path was taken or why a faster one was
     not. The arguments of a `mma_sync` gemm are `instruction = [m, n, k]` and
-    `warps = [along M, along N, replicas]`; of a `cp_async` copy `bytes`; of
-    other copies `bytes`, the width of one access.
+    `warps = [along M, along N, replicas]`; of a `tma` copy the extents of its
+    `box`, fastest first; of a `cp_async` copy `bytes`; of other copies `bytes`,
+    the width of one access. `tma` is a request that `tile-assign-layouts` may
+    take back.
 
     ```mlir
     tile.gemm %a, %b, %c {choice = #tile.choice<mma_sync, "mma.sync.m16n8k16 f16 -> f32 on sm_80",
         {instruction = [16, 8, 16], warps = [2, 2, 1]}>} : ...
     ```
   }];
+}
+
+def TileStageStores : Pass<"tile-stage-stores"> {
+  let summary = "store accumulators through shared memory and TMA";
+  let description = [{
+    A copy of an accumulator of tensor cores (or of a fragment that will share
+    its layout) to a tensor becomes a copy to a compiler-owned shared buffer of
+    the tensor's element type, and a copy by TMA from there, where TMA can do
+    that and the buffer fits beside the others: whole, in memory of buffers that
+    are not used any more if there is no loop around, or in chunks of 128 bytes
+    of each row that alternate between two buffers. Otherwise the store stays,
+    and its reason says why.
+
+    ```mlir
+    tile.copy %acc[%c0, %c0] [128, 128] to %C[%y, %x] [128, 128] : !tile.buffer<128x128xf32, fragment> to memref<?x?xf16>
+    ```
+    becomes
+    ```mlir
+    %s = tile.alloc "C_local.staging" : !tile.buffer<128x128xf16, shared>
+    tile.copy %acc[%c0, %c0] [128, 128] to %s[%c0, %c0] [128, 128] : !tile.buffer<128x128xf32, fragment> to !tile.buffer<128x128xf16, shared>
+    tile.copy %s[%c0, %c0] [128, 128] to %C[%y, %x] [128, 128] {choice = #tile.choice<tma, "...">}
+      : !tile.buffer<128x128xf16, shared> to memref<?x?xf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def TileAssignLayouts : Pass<"tile-assign-layouts"> {

@@ -140,6 +140,24 @@ def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
     each of their warps gives it back behind the last use. Arrivals happen in
     every iteration, also where copies or uses stand under a condition.
 
+    Copies by TMA outside of rings: loads that follow each other share a phase
+    of one barrier, which all threads wait for before the first use. In a loop
+    the phase is a local variable. A pipeline has a barrier for each slot, and
+    one variable with the parity of every slot as a bit. Stores become
+    `tile.copy_async`; `tile-insert-sync` commits them and waits for them.
+
+    ```mlir
+    tile.copy %A[...] to %a[...] {choice = #tile.choice<tma, "...">} : ...
+    tile.gemm %a, %b, %c : ...
+    ```
+    becomes
+    ```mlir
+    tile.barrier_arrive %loaded[%c0] single {expect = 16384 : i64} : ...
+    tile.copy_async %A[...] to %a[...] barrier %loaded[%c0] : ...
+    tile.barrier_wait %loaded[%c0], %phase : ...
+    tile.gemm %a, %b, %c : ...
+    ```
+
     ```mlir
     // producer
     tile.barrier_wait %empty[%slot], %other_phase : ...
@@ -246,6 +264,20 @@ def TileInsertSync : Pass<"tile-insert-sync"> {
     since the last one.
     With the option `disable_thread_sync` the user orders the accesses to each
     buffer; only slots of pipelines and reuse of memory are looked after.
+
+    Stores by TMA are committed where they end a group, and waited for before
+    their source is overwritten, before a store that may write the same elements,
+    and at the end of the kernel or role. Behind writes of threads to memory that
+    TMA or `wgmma` accesses stands a fence between the proxies.
+
+    ```mlir
+    tile.copy %acc[...] to %staging[...] : ...
+    tile.fence_proxy
+    tile.sync_threads
+    tile.copy_async %staging[...] to %C[...] {choice = #tile.choice<tma, "...">} : ...
+    tile.bulk_commit
+    tile.bulk_wait {pending = 0 : i64, read}
+    ```
 
     ```mlir
     tile.store %v, %s[%i] : f32, !tile.buffer<128xf32, shared>
