@@ -181,8 +181,6 @@ std::string mlir::tile::refuseTma(Operation *user, TargetAttr target) {
     return target.getArch().str() + " has no TMA";
   if (target.getComputeCapability() != 90)
     return "TMA is generated for sm_90 only";
-  if (!options.getFlag("hopper", false))
-    return "TMA is not generated in this version";
   if (options.getFlag("disable_tma", false))
     return "TMA is disabled by disable_tma";
   if (getKernel(user).getThreads() < kWarpThreads)

@@ -46,8 +46,6 @@ static std::string refuseTarget(GemmOp op, TargetAttr target) {
     return "wgmma exists on sm_90a only, the target is " +
            target.getArch().str();
   OptionsAttr options = OptionsAttr::of(op);
-  if (!options.getFlag("hopper", false))
-    return "warp-group instructions are not generated in this version";
   if (options.getFlag("disable_wgmma", false))
     return "wgmma is turned off by disable_wgmma";
   return "";

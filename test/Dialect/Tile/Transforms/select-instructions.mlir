@@ -146,9 +146,9 @@ func.func @gemm(%n: i32) {
 // -----
 
 // On Hopper the reason says why there is no wgmma.
-module attributes {tile.target = #tile.target<"sm_90a">} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_wgmma = true}>} {
 // CHECK: tile.gemm
-// CHECK-SAME: #tile.choice<mma_sync, "mma.sync.m16n8k16 f16 x f16 -> f32 on sm_90a; warp-group instructions are not generated in this version", {instruction = [16, 8, 16], warps = [2, 2, 1]}>
+// CHECK-SAME: #tile.choice<mma_sync, "mma.sync.m16n8k16 f16 x f16 -> f32 on sm_90a; wgmma is turned off by disable_wgmma", {instruction = [16, 8, 16], warps = [2, 2, 1]}>
 func.func @gemm(%n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):

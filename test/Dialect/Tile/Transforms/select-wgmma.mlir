@@ -470,24 +470,6 @@ func.func @gemm(%n: i32) {
 
 // -----
 
-// Not asked for.
-module attributes {tile.target = #tile.target<"sm_90a">} {
-// CHECK: tile.gemm
-// CHECK-SAME: #tile.choice<mma_sync, "{{.*}}warp-group instructions are not generated in this version
-func.func @gemm(%n: i32) {
-  tile.kernel "k" grid(%n) threads(128) {
-  ^bb0(%bx: i32):
-    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
-    %b = tile.alloc "b" : !tile.buffer<32x64xf16, shared>
-    %c = tile.alloc "c" : !tile.buffer<64x64xf32, fragment>
-    tile.gemm %a, %b, %c : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
-  }
-  return
-}
-}
-
-// -----
-
 // Parts of a buffer: rows at a multiple of 8 and k-steps will do.
 module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
 // CHECK: tile.gemm
