@@ -31,6 +31,18 @@ INSTRUCTIONS = {
     "f8": "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32",
 }
 
+#: On sm_90a, where warp groups multiply; the others are as above.
+WARP_GROUP_INSTRUCTIONS = {
+    "f16": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.f16\.f16 ",
+    "f16_dynamic": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.f16\.f16 ",
+    "f16_transposed": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.f16\.f16 ",
+    "f16_256_threads": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.f16\.f16 ",
+    "f16_accumulator": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f16\.f16\.f16 ",
+    "bf16": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.bf16\.bf16 ",
+    "i8": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k32\.s32\.s8\.s8 ",
+    "f8": r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k32\.f32\.e4m3\.e4m3 ",
+}
+
 
 def find_ptxas() -> Path | None:
     """ptxas of the nvidia-cuda-nvcc wheel of this environment."""
@@ -79,6 +91,9 @@ def test_gemm(build_dir: Path, tmp_path: Path, name: str, arch: str) -> None:
     if instruction is None:
         assert "mma.sync" not in ptx
         assert re.search(r"fma\.rn\.f(32|64)", ptx)
+    elif arch == "sm_90a" and name in WARP_GROUP_INSTRUCTIONS:
+        assert re.search(WARP_GROUP_INSTRUCTIONS[name], ptx)
+        assert "mma.sync" not in ptx
     else:
         assert instruction in ptx
     assert "cp.async" in ptx

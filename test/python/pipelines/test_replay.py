@@ -37,7 +37,7 @@ OPTIONS = {
     "fast-math": ("attention", {"fast_math": True}),
     "aliasing": ("gemm-uneven", {"noalias": False, "aligned": False}),
     "promised-bounds": ("gemm-uneven", {"disable_bounds_checks": True}),
-    "synchronous": ("gemm", {"disable_async_copy": True}),
+    "synchronous": ("gemm", {"disable_async_copy": True, "disable_tma": True}),
     "unsynchronised": ("gemm-serial", {"disable_thread_sync": True}),
 }
 

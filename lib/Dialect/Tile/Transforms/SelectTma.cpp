@@ -7,6 +7,7 @@
 #include "InstructionSelection.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -236,8 +237,15 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
     return found.error();
   // Slots of a pipelined buffer follow each other without gaps.
   int64_t slotBytes = type.getNumElements() * type.getElementBits() / 8;
-  auto loop = op->getParentOfType<PipelinedOp>();
-  if (loop && loop.getNumStages() > 1 && slotBytes % 128 != 0)
+  bool mayHaveSlots =
+      llvm::any_of(getHandleUsers(alloc.getResult()), [](Operation *user) {
+        for (auto loop = user->getParentOfType<PipelinedOp>(); loop;
+             loop = loop->getParentOfType<PipelinedOp>())
+          if (loop.getNumStages() > 1)
+            return true;
+        return false;
+      });
+  if (mayHaveSlots && slotBytes % 128 != 0)
     return llvm::formatv("a slot of {0} has {1} bytes, no multiple of 128",
                          getUserName(alloc), slotBytes);
   if (std::string why = refuseTensor(copy->tensor.storage, found->dims, op);
