@@ -8,8 +8,9 @@ tile dimension of extent ``e`` may lie at a start index is told by the form of t
 * *maybe*: a sum or product that is not known to be a multiple.
 
 Matches with a *no* are discarded, those with most *yes* preferred, and among equals those whose extents fit into the
-dimensions. A unique match is taken; otherwise the copy is an error that shows the slice form. Dimensions that are left
-over have extent 1.
+dimensions; but one that takes more run-time multiples (``bx * e``, not ``0``) stays, because they are no accident, and
+a dimension may well be shorter than a tile. A unique match is taken; otherwise the copy is an error that shows the
+slice form. Dimensions that are left over have extent 1.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ def classify(index: Any, extent: int) -> int:
     return YES if int(index) % extent == 0 else NO
 
 
+def _is_constant(index: Any) -> bool:
+    return index.constant is not None if isinstance(index, Scalar) else not isinstance(index, SymbolicExpr)
+
+
 @dataclass(frozen=True)
 class Match:
     """One way to lay a tile over a tensor.
@@ -45,11 +50,13 @@ class Match:
     Attributes:
         dims: the tensor dimension of each tile dimension.
         yes: number of tile dimensions that certainly begin at a multiple of their extent.
+        multiples: number of those whose start is not a constant.
         fits: whether every extent is at most that of its dimension (where that is a constant).
     """
 
     dims: tuple[int, ...]
     yes: int
+    multiples: int
     fits: bool
 
 
@@ -72,11 +79,13 @@ def matches(indices: Sequence[Any], shape: Sequence[Any], tile: Sequence[int]) -
         fits = all(
             not isinstance(shape[dim], int) or extent <= shape[dim] for dim, extent in zip(dims, tile, strict=True)
         )
-        found.append(Match(dims, kinds.count(YES), fits))
+        multiples = sum(kind == YES and not _is_constant(indices[dim]) for dim, kind in zip(dims, kinds, strict=True))
+        found.append(Match(dims, kinds.count(YES), multiples, fits))
     if not found:
         return []
     most = max(match.yes for match in found)
     found = [match for match in found if match.yes == most]
-    if any(match.fits for match in found):
-        found = [match for match in found if match.fits]
+    fitting = [match.multiples for match in found if match.fits]
+    if fitting:
+        found = [match for match in found if match.fits or match.multiples > max(fitting)]
     return found

@@ -259,7 +259,9 @@ class Transfers(StorageAccess):
     ) -> None:
         storage = element.storage
         texts = self._index_texts(element)
-        dims = found[0].dims if found else tuple(range(len(texts) - len(tile), len(texts)))
+        # The likeliest is shown: where the run-time multiples are.
+        likeliest = max(found, key=lambda match: match.multiples, default=None)
+        dims = likeliest.dims if likeliest else tuple(range(len(texts) - len(tile), len(texts)))
         shown = []
         for dim, text in enumerate(texts):
             if dim in dims:

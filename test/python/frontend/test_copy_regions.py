@@ -49,6 +49,11 @@ def test_matches():
     assert dims((0, tile, 0), (8, 512, 64), (64, 64)) == [(1, 2)]
     # Equal in form and fit: not decided.
     assert dims((0, tile, 0), (64, 512, 64), (64, 64)) == [(0, 1), (0, 2), (1, 2)]
+    # One that takes more of the run-time multiples does not lose for being shorter than a tile.
+    assert dims((0, tile, tile), (64, 512, 512), (64, 64)) == [(0, 1), (0, 2), (1, 2)]
+    assert dims((0, tile, tile), (8, 512, 512), (64, 64)) == [(1, 2)]
+    assert dims((0, tile, tile), (64, 512, 40), (64, 64)) == [(0, 1), (1, 2)]
+    assert dims((0, tile), (64, 40), (64,)) == [(0,), (1,)]
     # Launch-time extents fit whatever they are.
     assert dims((0, 0), (T.dynamic("M"), T.dynamic("N")), (64,)) == [(0,), (1,)]
     # Every choice has a bare index.
@@ -166,6 +171,14 @@ def test_ambiguous_copy_shows_the_slice_form():
     assert error.message == "it is not clear which dimensions of A this T.copy means"
     assert "[0, 1] or [0, 2] or [1, 2]" in error.found
     assert error.fix == "write the region as a slice, for example A[0:64, i1 : i1 + 64, 0]"
+
+
+def test_short_dimension_does_not_change_the_meaning():
+    """A plane, and tiles in it: not the planes 0 to 63 because a row is shorter than a tile."""
+    error = error_of(copy_kernel((64, 100, 40), (64, 64), lambda A, bx, by, bz, k, n, I: A[0, bx * 64, by * 64]))
+    assert error.code == "ambiguous-copy"
+    assert "[0, 1] or [1, 2] of A" in error.found
+    assert error.fix == "write the region as a slice, for example A[0, i1 : i1 + 64, i2 : i2 + 64]"
 
 
 def test_no_possible_dimension():
