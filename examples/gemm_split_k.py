@@ -43,7 +43,9 @@ def gemm_split_k(m, n, k, splits, method="workspace", block_m=64, block_n=64, bl
                 T.copy(b[step * block_k, column * block_n], b_tile)
                 T.gemm(a_tile, b_tile, accumulator)
             if method == "atomic":
-                T.atomic_add(partial[0, row * block_m, column * block_n], accumulator)
+                # A slice: the constant 0 could begin a dimension of the tile, too.
+                rows, columns = row * block_m, column * block_n
+                T.atomic_add(partial[0, rows : rows + block_m, columns : columns + block_n], accumulator)
             else:
                 T.copy(accumulator, partial[part, row * block_m, column * block_n])
         with T.Kernel(tiles_n, tiles_m, threads=threads) as (column, row):

@@ -11,7 +11,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Arguments of each program. No tile divides the sizes; 16-byte vectors divide the first (the defaults) only.
 RUNS = {
     "gemm": [[], ["--m", "70", "--n", "90", "--k", "77"]],
-    "gemm_batched": [[], ["--batch", "3", "--m", "70", "--n", "90", "--k", "77"]],
+    "gemm_batched": [
+        [],
+        ["--batch", "3", "--m", "70", "--n", "90", "--k", "77"],
+        ["--batch", "200", "--m", "9", "--n", "7", "--k", "5"],
+    ],
     "gemm_fp8": [[], ["--m", "70", "--n", "90", "--k", "77"], ["--m", "1", "--n", "130", "--k", "65"]],
     "gemm_fp8_block_scaled": [[], ["--m", "70", "--n", "90", "--k", "77"], ["--m", "3", "--n", "301", "--k", "391"]],
     "gemm_grouped": [
@@ -30,6 +34,7 @@ RUNS = {
         ["--m", "70", "--n", "90", "--k", "777", "--splits", "5"],
         ["--m", "70", "--n", "90", "--k", "77", "--splits", "9"],  # more slices than steps
         ["--m", "70", "--n", "90", "--k", "0", "--splits", "2"],
+        ["--m", "9", "--n", "7", "--k", "100", "--splits", "2"],
     ],
     "gemm_stream_k": [
         [],
@@ -37,6 +42,7 @@ RUNS = {
         ["--m", "270", "--n", "390", "--k", "555", "--workers", "1"],
         ["--m", "70", "--n", "90", "--k", "77", "--workers", "9"],  # more workers than steps
         ["--m", "70", "--n", "90", "--k", "0", "--workers", "2"],
+        ["--m", "9", "--n", "7", "--k", "100", "--workers", "3"],
     ],
     "quickstart": [[]],
 }
