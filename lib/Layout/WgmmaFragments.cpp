@@ -3,6 +3,8 @@
 
 #include "InstructionFragments.h"
 
+#include <algorithm>
+
 using namespace tilemlir::layout;
 using namespace tilemlir::layout::detail;
 
@@ -13,13 +15,25 @@ static bool isLegalColumns(int64_t n, bool integers) {
 }
 
 int64_t tilemlir::layout::wgmmaColumns(int64_t columns, bool integers,
-                                       int64_t multiple) {
-  if (isLegalColumns(columns, integers))
-    return columns;
-  for (int64_t n = kWgmmaMaxColumns; n >= 8; n -= 8)
-    if (columns % n == 0 && n % multiple == 0 && isLegalColumns(n, integers))
+                                       int64_t limit) {
+  for (int64_t n = std::min(limit, kWgmmaMaxColumns) / 8 * 8; n >= 8; n -= 8)
+    if (columns % n == 0 && isLegalColumns(n, integers))
       return n;
   return 0;
+}
+
+/// 32-bit registers of a multiprocessor, and how many an instruction needs
+/// beside its sums.
+static constexpr int64_t kRegisters = 65536;
+static constexpr int64_t kOtherRegisters = 26;
+
+int64_t tilemlir::layout::wgmmaColumnsForThreads(int64_t threads,
+                                                 int64_t sumBits) {
+  // Registers are given in eights.
+  const int64_t available = kRegisters / std::max<int64_t>(threads, 1) / 8 * 8;
+  // A thread holds half of a column's sums.
+  const int64_t columns = 2 * (available - kOtherRegisters) * 32 / sumBits;
+  return std::clamp<int64_t>(columns / 8 * 8, 8, kWgmmaMaxColumns);
 }
 
 Result<MmaFragment> tilemlir::layout::wgmmaAccumulator(int64_t m, int64_t n,

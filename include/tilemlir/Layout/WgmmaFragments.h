@@ -25,10 +25,16 @@ inline constexpr int64_t kWgmmaRows = 64;
 inline constexpr int64_t kWgmmaMaxColumns = 256;
 
 /// Columns of the instructions that together cover `columns` columns: the
-/// largest legal N that divides it; 0 if there is none. Legal are multiples of
-/// 8 up to 256; with 8-bit integers 8, 16, 24 and multiples of 16. `multiple`
-/// restricts N further when there is more than one instruction.
-int64_t wgmmaColumns(int64_t columns, bool integers, int64_t multiple = 8);
+/// largest legal N up to `limit` that divides it; 0 if there is none. Legal are
+/// multiples of 8 up to 256; with 8-bit integers 8, 16, 24 and multiples of 16.
+int64_t wgmmaColumns(int64_t columns, bool integers,
+                     int64_t limit = kWgmmaMaxColumns);
+
+/// The largest N for which the assembler finds registers in a block of
+/// `threads` threads. The sums of an instruction have to fit in what a thread
+/// has at launch, whatever the block asks for later (ptxas C7602: m64n256 with
+/// 32-bit sums needs 154 registers, 26 beside the sums).
+int64_t wgmmaColumnsForThreads(int64_t threads, int64_t sumBits);
 
 /// Accumulator of an m x n tile. `groups` counts warp groups (4 warps each); a
 /// group owns m / groups.warpsM rows, in atoms of 64, and n / groups.warpsN

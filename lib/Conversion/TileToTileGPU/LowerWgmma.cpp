@@ -165,11 +165,12 @@ static bool comesFromWgmma(Value value) {
   return false;
 }
 
-/// Must the registers of `alloc` be computed before a fence at `point`? Not if
-/// wgmma wrote them last, or they come in from the iteration before: a fence
-/// that names registers in flight could make the compiler move them.
-static bool needsFence(tile::AllocOp alloc, Operation *point) {
-  for (Operation *op = point->getPrevNode(); op; op = op->getPrevNode()) {
+/// Must the registers of `alloc` be computed before a fence at `product`? Not
+/// if wgmma wrote them last, or if they come in from the iteration before in
+/// flight: a fence that names registers in flight could make the compiler move
+/// them.
+static bool needsFence(tile::AllocOp alloc, tile::GemmAsyncOp product) {
+  for (Operation *op = product->getPrevNode(); op; op = op->getPrevNode()) {
     if (auto write = dyn_cast<tile_gpu::WriteFragmentOp>(op)) {
       if (write.getBuffer() == alloc.getResult())
         return !comesFromWgmma(write.getValue());
@@ -182,7 +183,15 @@ static bool needsFence(tile::AllocOp alloc, Operation *point) {
     if (inside.wasInterrupted())
       return true;
   }
-  return !isa<scf::ForOp, scf::WhileOp>(point->getParentOp());
+  if (!isa<scf::ForOp, scf::WhileOp>(product->getParentOp()))
+    return true;
+  // A wait for the accumulator in the same iteration.
+  for (Operation *op = product->getNextNode(); op; op = op->getNextNode())
+    if (auto wait = dyn_cast<tile::MmaWaitOp>(op))
+      for (Value fragment : wait.getFragments())
+        if (tile::getAllocation(fragment) == alloc)
+          return true;
+  return false;
 }
 
 LogicalResult KernelLowering::lowerGemmAsync(tile::GemmAsyncOp op) {

@@ -82,6 +82,14 @@ func.func @groups(%slot: i32, %more: i1) {
       // CHECK: tile_gpu.wgmma_commit
       tile.gemm_async %as, %b, %c accumulate %more {choice = #ss} : !tile.buffer<128x32xf16, shared>, !tile.buffer<32x64xf16, shared, #b>, !tile.buffer<128x64xf32, fragment, #c>
     }
+    // Where the iteration waits, its sums are not in flight when the next begins.
+    // CHECK: scf.for
+    scf.for %k = %c0 to %c9 step %c1 : i32 {
+      // CHECK: tile_gpu.wgmma_fence({{%.*}}) : vector<16xf32>
+      %as = tile.subview %a[%slot, %c0, %c0] [1, 128, 32] : !tile.buffer<2x128x32xf16, shared, #s> to !tile.buffer<128x32xf16, shared>
+      tile.gemm_async %as, %b, %c {choice = #ss} : !tile.buffer<128x32xf16, shared>, !tile.buffer<32x64xf16, shared, #b>, !tile.buffer<128x64xf32, fragment, #c>
+      tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<128x64xf32, fragment, #c>
+    }
   }
   return
 }

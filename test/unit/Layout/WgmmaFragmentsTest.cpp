@@ -99,6 +99,14 @@ TEST(accumulatorsFeed16BitRegisterOperandsWithoutMovement) {
     EXPECT_EQ((*table)[r], static_cast<int64_t>(r));
 }
 
+TEST(sumsFitTheRegistersAtLaunch) {
+  EXPECT_EQ(wgmmaColumnsForThreads(128, 32), 256);
+  EXPECT_EQ(wgmmaColumnsForThreads(384, 32), 256);
+  EXPECT_EQ(wgmmaColumnsForThreads(512, 32), 200);
+  EXPECT_EQ(wgmmaColumnsForThreads(512, 16), 256);
+  EXPECT_EQ(wgmmaColumnsForThreads(1024, 32), 72);
+}
+
 TEST(columnsAreLegalAndCoverTheTile) {
   EXPECT_EQ(wgmmaColumns(176, false), 176);
   EXPECT_EQ(wgmmaColumns(512, false), 256);
@@ -106,8 +114,8 @@ TEST(columnsAreLegalAndCoverTheTile) {
   EXPECT_EQ(wgmmaColumns(40, true), 8);
   EXPECT_EQ(wgmmaColumns(24, true), 24);
   EXPECT_EQ(wgmmaColumns(72, true), 24);
-  EXPECT_EQ(wgmmaColumns(384, false, 64), 192);
-  EXPECT_EQ(wgmmaColumns(264, false, 64), 0);
+  EXPECT_EQ(wgmmaColumns(256, false, 200), 128);
+  EXPECT_EQ(wgmmaColumns(264, false, 64), 24);
   EXPECT_EQ(wgmmaColumns(12, false), 0);
   EXPECT_EQ(wgmmaAccumulator(64, 512, WarpGrid{}).error(),
             "N = 512 gives each of 1 warp groups 512 columns in one "

@@ -14,6 +14,9 @@ using namespace mlir;
 using namespace mlir::tile;
 namespace layout = ::tilemlir::layout;
 
+/// Threads of a block at most.
+static constexpr int64_t kMaxThreads = 1024;
+
 /// Empty when wgmma multiplies these types into this accumulator.
 static std::string refuseTypes(GemmOp op) {
   Type a = op.getA().getType().getElementType();
@@ -94,8 +97,13 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op,
   if (!grid)
     return refuse("wgmma m64n8 does not fit: " + grid.error());
   choice.groups = *grid;
+  // A producer may come on top of the threads that the program sees.
+  int64_t limit = layout::wgmmaColumnsForThreads(
+      std::min(threads + layout::kWarpGroupSize, kMaxThreads),
+      op.getC().getType().getElementBits());
   choice.n = layout::wgmmaColumns(
-      n / grid->warpsN, op.getA().getType().getElementType().isInteger(8));
+      n / grid->warpsN, op.getA().getType().getElementType().isInteger(8),
+      limit);
 
   for (GemmOperand operand : {GemmOperand::A, GemmOperand::B}) {
     if (operand == GemmOperand::A && choice.registerA)

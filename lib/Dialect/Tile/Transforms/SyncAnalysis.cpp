@@ -61,6 +61,9 @@ struct State {
   SmallVector<Pending> inFlight;
   /// Reads of stores by TMA, in the same way.
   SmallVector<Pending> stored;
+  /// Reads of products in flight: a barrier in front of the wait for them says
+  /// nothing about other threads' products.
+  SmallVector<Pending> multiplied;
 
   static void insert(SmallVector<Pending> &list, const Pending &item) {
     if (!llvm::is_contained(list, item))
@@ -73,6 +76,8 @@ struct State {
       insert(inFlight, item);
     for (const Pending &item : other.stored)
       insert(stored, item);
+    for (const Pending &item : other.multiplied)
+      insert(multiplied, item);
   }
   void meetAllThreads() { accesses.clear(); }
   bool operator==(const State &other) const {
@@ -83,7 +88,7 @@ struct State {
              });
     };
     return same(accesses, other.accesses) && same(inFlight, other.inFlight) &&
-           same(stored, other.stored);
+           same(stored, other.stored) && same(multiplied, other.multiplied);
   }
 };
 
@@ -330,6 +335,13 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
       state.stored.clear();
     return state;
   }
+  if (auto wait = dyn_cast<MmaWaitOp>(op)) {
+    for (const Pending &item : state.multiplied)
+      State::insert(state.accesses, item);
+    if (wait.getPending() == 0)
+      state.multiplied.clear();
+    return state;
+  }
   const SmallVector<Pending> &list = getAccesses(op);
   const SmallVector<Pending> &scratch = scratchWrites[op];
   if (list.empty() && scratch.empty())
@@ -350,6 +362,8 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
     // What arrives on a barrier is waited for by every thread.
     if (copy && copy.getBarrier() && item.isWrite)
       continue;
+    if (isa<GemmAsyncOp>(op))
+      State::insert(state.multiplied, item);
     bool isStored = copy && isBulkStore(op) && !item.isWrite;
     State::insert(isStored               ? state.stored
                   : copy && item.isWrite ? state.inFlight
@@ -663,6 +677,7 @@ State BarrierPlanner::nextIteration(Operation *loop, State state) {
   shift(state.accesses);
   shift(state.inFlight);
   shift(state.stored);
+  shift(state.multiplied);
   return state;
 }
 
@@ -678,6 +693,7 @@ State BarrierPlanner::leave(Operation *scope, State state) {
   widenAll(state.accesses);
   widenAll(state.inFlight);
   widenAll(state.stored);
+  widenAll(state.multiplied);
   return state;
 }
 

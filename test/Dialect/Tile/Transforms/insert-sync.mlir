@@ -482,3 +482,38 @@ func.func @user_sync(%A: memref<?xf32>, %C: memref<?xf32>) {
   return
 }
 }
+
+// -----
+
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+!op = !tile.buffer<64x64xf16, shared>
+!acc = !tile.buffer<64x64xf32, fragment>
+
+// A product reads until it has been waited for: the barrier that orders the
+// first two copies does not order the last one.
+// CHECK-LABEL: func.func @product_in_flight
+func.func @product_in_flight(%A: memref<64x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !op
+    %b = tile.alloc "b" : !op
+    %d = tile.alloc "d" : !op
+    %c = tile.alloc "c" : !acc
+    tile.copy %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] : memref<64x64xf16> to !op
+    tile.copy %A[%c0, %c0] [64, 64] to %b[%c0, %c0] [64, 64] : memref<64x64xf16> to !op
+    // CHECK: tile.sync_threads
+    // CHECK-NEXT: tile.gemm_async
+    tile.gemm_async %a, %a, %c {choice = #ss} : !op, !op, !acc
+    tile.copy %b[%c0, %c0] [64, 64] to %d[%c0, %c0] [64, 64] : !op to !op
+    // CHECK: tile.sync_threads
+    // CHECK-NEXT: tile.copy %d
+    tile.copy %d[%c0, %c0] [64, 64] to %b[%c0, %c0] [64, 64] : !op to !op
+    // CHECK: tile.mma_wait
+    tile.mma_wait %c {pending = 0 : i64} : !acc
+    // CHECK: tile.sync_threads
+    // CHECK-NEXT: tile.copy {{.*}} to %a
+    tile.copy %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] : memref<64x64xf16> to !op
+  }
+  return
+}

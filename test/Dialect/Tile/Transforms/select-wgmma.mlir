@@ -110,6 +110,25 @@ func.func @gemm(%n: i32) {
 
 // -----
 
+// Four warp groups of 128 registers per thread at launch: no instruction with
+// 256 columns.
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [3, 1]}
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(384) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<192x64xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<64x256xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<192x256xf32, fragment>
+    tile.gemm %a, %b, %c : !tile.buffer<192x64xf16, shared>, !tile.buffer<64x256xf16, shared>, !tile.buffer<192x256xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
 // One block of rows only: they divide the columns.
 module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
 // CHECK: tile.gemm
