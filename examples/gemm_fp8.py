@@ -3,6 +3,10 @@
 Both operands are K-major (rows of K elements), which is the order that tensor
 cores take 8-bit operands in.
 
+Tensor cores may add products of 8-bit floats in fewer bits than float32 has.
+Where K is long and that matters, add partial sums yourself, as
+gemm_fp8_block_scaled.py does.
+
     python examples/gemm_fp8.py
     python examples/gemm_fp8.py --m 100 --n 77 --k 55
     python examples/gemm_fp8.py --target sm_90a       # cross-compile

@@ -28,7 +28,8 @@ def test_check(name, arguments, target, monkeypatch, tmp_path, capsys):
     ("name", "arguments"),
     [
         ("gemm_batched", ["--batch", "7", "--m", "1000", "--n", "1224", "--k", "2056"]),
-        ("gemm_fp8", ["--m", "2000", "--n", "3000", "--k", "4112"]),
+        # Not longer: the tensor cores' own sums of 8-bit products would be tested.
+        ("gemm_fp8", ["--m", "2000", "--n", "3000", "--k", "1040"]),
         ("gemm_fp8_block_scaled", ["--m", "2000", "--n", "3000", "--k", "4112"]),
         ("gemm_grouped", ["--sizes", "700", "0", "3", "1025", "4096", "0", "--n", "1512", "--k", "2056"]),
         ("gemm_persistent", ["--m", "3000", "--n", "5000", "--k", "1032"]),
