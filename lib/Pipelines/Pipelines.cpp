@@ -30,6 +30,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     // Before the barriers: reuse of memory by several buffers needs them too.
     "tile-allocate-memory",
     "tile-insert-sync",
+    "tile-verify-sync",
     "tile-collect-report",
     "tile-to-tile-gpu",
     "tile-gpu-promote-fragments",

@@ -287,6 +287,60 @@ def TileInsertSync : Pass<"tile-insert-sync"> {
   }];
 }
 
+def TileVerifySync : Pass<"tile-verify-sync"> {
+  let summary = "execute the protocol of barriers and roles, and report faults";
+  let description = [{
+    Changes nothing. For kernels with roles (`tile.warp_specialize`), barriers
+    or products in flight, each role is executed as a program of waits,
+    arrivals, asynchronous copies and products, and accesses to shared memory,
+    with a vector clock for its first warp and one for its other warps. Errors:
+
+    * deadlock: who waits for what, since which line;
+    * early read: a slot is read while a copy may still fill it;
+    * early overwrite: a slot is written while somebody may still read it, e.g.
+      a product that no `tile.mma_wait` covers yet;
+    * early use of a fragment that a product in flight reads or writes;
+    * over-arrival: more arrivals than a phase takes;
+    * phase overrun: a phase may complete before a wait for the one before it
+      returns, which then waits for the wrong phase;
+    * wrong number of bytes: a phase expects others than are copied;
+    * a barrier that is not initialised, or not for all threads;
+    * asynchronous work that is left at the end of the kernel.
+
+    The order in which roles run does not matter, because the clocks say what
+    may happen at the same time, and because over-arrivals and overruns are
+    faults of their own. Variables and loop counters are followed. What is not
+    known (block indices, sizes, loaded elements) is a symbol that all roles
+    share: trip counts of inner loops from 0 to 2S + 3 for S slots, of outer
+    loops from 0 to 3, and both values of conditions are tried, all
+    combinations of up to three conditions and fixed patterns of more. Of long
+    constant loops the middle is left out. `max-steps` bounds the number of
+    executed steps; combinations beyond it are not tried.
+
+    When a slot or a parity cannot be calculated, or a condition around a
+    barrier differs between threads, the pass says in a warning that the kernel
+    is not verified, and why. Not looked at: accesses of the threads of one
+    role among each other (`tile-insert-sync` orders them), proxy fences, and
+    memory of other blocks of a cluster.
+
+    ```mlir
+    // The producer passes its first wait only with parity 1 (a fresh barrier
+    // counts as having completed that phase):
+    %phase = tile.load %ring[%c1] : !tile.buffer<2xi32, local> -> i32
+    tile.barrier_wait %empty[%slot], %phase : !tile.buffer<2x!tile.barrier, shared>
+    // error: deadlock: producer waits for parity 0 of empty[0] (0 of 4 arrivals) since line 12; consumer waits ...
+
+    // Correct, and left as it is:
+    %free = arith.xori %phase, %c1 : i32
+    tile.barrier_wait %empty[%slot], %free : !tile.buffer<2x!tile.barrier, shared>
+    ```
+  }];
+  let options = [
+    Option<"maxSteps", "max-steps", "int64_t", /*default=*/"1000000",
+           "executed steps of a kernel after which no more inputs are tried">
+  ];
+}
+
 def TileCollectReport : Pass<"tile-collect-report", "::mlir::ModuleOp"> {
   let summary = "gather what was decided about every operation";
   let description = [{

@@ -1,0 +1,209 @@
+//===- SyncExecution.h - one execution of a kernel's protocol ---*- C++ -*-===//
+//
+// The warps of a role that run the same steps are two agents: its first warp,
+// which also does what one thread does, and the others. Each agent has a vector
+// clock: what of the other agents, of the asynchronous operations, and of the
+// phases of barriers is known to be over. The order in which agents run does
+// not matter for what the clocks say, as long as no barrier takes more arrivals
+// than its phase counts, and no phase completes while a wait for the phase
+// before it may still be under way; both are checked with the same clocks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCEXECUTION_H
+#define TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCEXECUTION_H
+
+#include "SyncProgram.h"
+
+namespace mlir::tile {
+
+/// What unknown values are taken to be.
+struct SyncScenario {
+  int64_t innerTrips = 0, outerTrips = 0;
+  /// Later loops run a different number of times than the first.
+  bool spread = false;
+  /// Conditions: a fixed pattern, or bits of `choices` for each.
+  enum Pattern {
+    AllTrue,
+    AllFalse,
+    TrueFirst,
+    FalseFirst,
+    OnlyFirst,
+    AllButFirst,
+    Random,
+    OtherRandom,
+    Bits
+  } pattern = AllTrue;
+  unsigned choices = 0;
+};
+
+struct SyncNote {
+  Location location;
+  std::string text;
+};
+
+struct SyncFault {
+  Location location;
+  std::string message;
+  SmallVector<SyncNote> notes;
+};
+
+using SyncClock = SmallVector<int32_t, 32>;
+
+class SyncExecution {
+public:
+  SyncExecution(const SyncProgram &program, SymbolicExpressions &expressions,
+                const SyncScenario &scenario);
+
+  /// Until all agents are done, or something is wrong.
+  void run();
+
+  std::optional<SyncFault> fault;
+  /// Where and why the program cannot be followed.
+  std::optional<SyncNote> unverified;
+  /// Which choices of the scenario had an effect.
+  bool usedInner = false, usedOuter = false;
+  int numConditions = 0, numTrips = 0;
+  int64_t numSteps = 0;
+  SmallVector<std::string> choices;
+
+private:
+  enum class State { Ready, AtBarrier, AtSync, Done };
+  struct TraceEntry {
+    const SyncStep *step;
+    int barrier;
+    int64_t parity;
+  };
+  struct LoopState {
+    int64_t counter = 0, step = 1, remaining = 0, skipAt = -1, skip = 0;
+  };
+  struct Agent {
+    int role = 0;
+    bool isFirstWarp = true, inRole = false;
+    int64_t threads = 0, warps = 0;
+    State state = State::Ready;
+    int position = 0;
+    std::vector<SymbolicValue> values, variables;
+    std::vector<LoopState> loops;
+    std::vector<bool> bothWays;
+    int divergentDepth = 0;
+    llvm::DenseMap<const SyncStep *, int64_t> instances;
+    SyncClock clock;
+    int32_t products = 0, copies = 0, stores = 0;
+    /// Copies (stores) up to each closed group.
+    SmallVector<int32_t> copyGroups, storeGroups;
+    const SyncStep *lastProduct = nullptr, *lastStore = nullptr;
+    int waitsFor = -1;
+    int64_t parity = 0;
+    std::vector<TraceEntry> trace;
+  };
+  struct Wait {
+    int agent;
+    int32_t time;
+    const SyncStep *step;
+  };
+  struct Barrier {
+    int64_t count = 0, pending = 0, expected = 0, copied = 0;
+    int initAgent = 0;
+    int32_t initTime = 0;
+    /// Completed phases.
+    int32_t phase = 0;
+    SyncClock release, lastRelease;
+    /// Returned waits for the last completed phase.
+    SmallVector<Wait> waits;
+    SmallVector<int> blocked;
+    int32_t lastCopyPhase = -1;
+    const SyncStep *lastCopy = nullptr, *lastExpect = nullptr,
+                   *lastArrive = nullptr;
+  };
+  struct Meeting {
+    int64_t arrived = 0, count = 0;
+    SyncClock clock;
+    SmallVector<int> agents;
+  };
+  enum class AccessKind { Threads, Product, CpAsync, Tma, Store };
+  struct Record {
+    const SyncStep *step;
+    int agent;
+    AccessKind kind;
+    bool isWrite;
+    /// Over for those whose clock has at least this time there.
+    int component;
+    int32_t time;
+    SmallVector<std::pair<int64_t, int64_t>, 4> box;
+  };
+
+  // Values.
+  void step(int index);
+  bool stepValues(Agent &agent, const SyncStep &step);
+  bool stepControl(Agent &agent, const SyncStep &step);
+  SymbolicValue opaque(Agent &agent, const SyncStep &step, int result);
+  std::optional<int64_t> getElement(Agent &agent, const SyncStep &step,
+                                    int firstIndex);
+  std::optional<bool> decide(SymbolicValue value);
+  bool decideComparison(SymbolicValue value);
+  bool nextCondition();
+  int64_t chooseTrips(int loop);
+  bool beginLoop(Agent &agent, const SyncStep &step);
+  void setDivergent(Agent &agent, int value, const SyncStep &step);
+
+  // Synchronisation.
+  bool stepProtocol(int index, const SyncStep &step);
+  int getBarrier(Agent &agent, const SyncStep &step);
+  bool checkInitialised(int index, const SyncStep &step, int barrier);
+  bool wait(int index, const SyncStep &step);
+  bool arrive(int index, const SyncStep &step);
+  bool expect(int index, const SyncStep &step);
+  bool sync(int index, const SyncStep &step);
+  bool copy(int index, const SyncStep &step);
+  bool completePhase(int barrier);
+  bool access(int index, const SyncStep &step, const AccessTemplate &access,
+              AccessKind kind, int component, int32_t time);
+  bool accessAll(int index, const SyncStep &step, AccessKind kind,
+                 int component, int32_t time);
+  bool conflicts(const Record &before, const Record &now, bool sameMemory);
+  void checkEnd();
+  void reportDeadlock();
+
+  // Messages.
+  void fail(const SyncStep &step, const Twine &message,
+            ArrayRef<SyncNote> notes = {});
+  void failAccess(const Record &before, const Record &now, int memory,
+                  int64_t cell, int otherMemory);
+  bool giveUp(const SyncStep &step, const Twine &reason);
+  std::string nameBarrier(int barrier) const;
+  std::string nameAgent(int agent) const;
+  std::string describe(const TraceEntry &entry) const;
+  void remember(Agent &agent, const SyncStep &step, int barrier = -1,
+                int64_t parity = 0);
+  void addTraces(SyncFault &fault);
+
+  static void join(SyncClock &into, const SyncClock &from) {
+    for (size_t i = 0, e = from.size(); i < e; ++i)
+      into[i] = std::max(into[i], from[i]);
+  }
+  int32_t tick(int agent) { return ++agents[agent].clock[agent]; }
+  int productsOf(int agent) const { return agents.size() + agent; }
+  int copiesOf(int agent) const { return 2 * agents.size() + agent; }
+  int storesOf(int agent) const { return 3 * agents.size() + agent; }
+  int phasesOf(int barrier) const { return 4 * agents.size() + barrier; }
+  bool actsAlone(const Agent &agent) const {
+    return agent.isFirstWarp && (agent.inRole || agent.role == firstRole);
+  }
+  bool isSingle(const Agent &agent) const {
+    return agent.inRole && program.roles[agent.role].attr.getSingle();
+  }
+
+  const SyncProgram &program;
+  SymbolicExpressions &expressions;
+  SyncScenario scenario;
+  std::vector<Agent> agents;
+  std::vector<Barrier> barriers;
+  std::vector<std::vector<std::vector<Record>>> records;
+  llvm::DenseMap<int, Meeting> meetings;
+  int firstRole = 0;
+  int64_t launchThreads = 0;
+};
+
+} // namespace mlir::tile
+
+#endif // TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCEXECUTION_H

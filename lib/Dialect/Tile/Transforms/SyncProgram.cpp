@@ -1,0 +1,698 @@
+//===- SyncProgram.cpp - what matters of a kernel for its barriers --------===//
+//
+// First a backward slice: the operations that synchronise or touch watched
+// memory, and what they need. Then the steps, in program order.
+//
+//===----------------------------------------------------------------------===//
+#include "SyncProgram.h"
+#include "IntegerAnalysis.h"
+
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Operations that synchronise, or that are complete only later.
+static bool isProtocol(Operation *op) {
+  return isa<BarrierInitOp, BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp,
+             SyncThreadsOp, CopyAsyncOp, AsyncCommitOp, AsyncWaitOp,
+             GemmAsyncOp, MmaWaitOp, BulkCommitOp, BulkWaitOp,
+             WarpSpecializeOp>(op);
+}
+
+const SyncBarriers &SyncProgram::getBarriers(int slot) const {
+  for (const SyncBarriers &candidate : barriers)
+    if (slot >= candidate.first && slot < candidate.first + candidate.count)
+      return candidate;
+  llvm_unreachable("no such barrier");
+}
+
+bool mlir::tile::needsSyncVerification(KernelOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<WarpSpecializeOp, BarrierInitOp, BarrierWaitOp,
+                   BarrierArriveOp, GemmAsyncOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The local buffer of integers behind a load or store; null for others.
+static AllocOp getVariable(Value storage) {
+  if (!isa<BufferType>(storage.getType()))
+    return {};
+  auto alloc = storage.getDefiningOp<AllocOp>();
+  if (!alloc || alloc.getType().getSpace() != MemorySpace::Local ||
+      !isa<IntegerType>(alloc.getType().getElementType()))
+    return {};
+  int64_t elements = 1;
+  for (int64_t extent : alloc.getType().getShape())
+    elements *= extent;
+  return elements <= 256 ? alloc : AllocOp();
+}
+
+namespace {
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(KernelOp kernel) : kernel(kernel), integers(kernel) {}
+
+  SyncProgram run();
+
+private:
+  void findMemories();
+  void findRoles();
+  void slice();
+  void mark(Operation *op);
+  void need(Value value);
+  void needVariable(AllocOp variable);
+
+  void emitValuesAround();
+  void emitBlock(Block &block);
+  void emitOp(Operation *op);
+  void emitLoop(scf::ForOp loop);
+  void emitBranch(scf::IfOp branch);
+  void emitWhile(scf::WhileOp loop);
+  void emitRoles(WarpSpecializeOp roles);
+  void emitProtocol(Operation *op);
+  void emitValue(Operation *op);
+  void emitMove(Operation *op, ValueRange from, ValueRange to);
+  void addAccesses(SyncStep &step, Operation *op);
+  bool setBarrier(SyncStep &step, Value barriers, Value index);
+  void giveUp(Operation *op, const Twine &reason) {
+    if (!program.unsupported) {
+      program.unsupported = op;
+      program.unsupportedReason = reason.str();
+    }
+  }
+
+  SyncStep &add(StepKind kind, Operation *op) {
+    program.steps.push_back({});
+    program.steps.back().kind = kind;
+    program.steps.back().op = op;
+    return program.steps.back();
+  }
+  int here() { return program.steps.size(); }
+  int number(Value value) {
+    auto [found, isNew] = numbers.try_emplace(value, program.numValues);
+    program.numValues += isNew;
+    return found->second;
+  }
+  bool isRelevant(Operation *op) { return relevant.contains(op); }
+
+  KernelOp kernel;
+  IntegerAnalysis integers;
+  SyncProgram program;
+  llvm::DenseMap<Value, int> numbers;
+  llvm::DenseMap<Value, int> memoryIndex;
+  llvm::DenseMap<Operation *, SmallVector<BufferAccess, 2>> accesses;
+  llvm::DenseSet<Value> writtenTensors;
+  llvm::DenseSet<Operation *> relevant;
+  llvm::SetVector<Value> needed;
+  SmallVector<Value> worklist;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Memory, roles
+//===----------------------------------------------------------------------===//
+
+/// Watched are: shared buffers of asynchronous operations and those that share
+/// their place or are used by several roles, and fragments of products.
+void ProgramBuilder::findMemories() {
+  llvm::SetVector<Value> watched, shared;
+  llvm::DenseMap<Value, Attribute> firstRole;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocOp>(op)) {
+      if (isa<BarrierType>(alloc.getType().getElementType())) {
+        int64_t count = 1;
+        for (int64_t extent : alloc.getType().getShape())
+          count *= extent;
+        program.barriers.push_back(
+            {alloc.getResult(), program.numBarriers, static_cast<int>(count)});
+        program.numBarriers += count;
+        program.slots = std::max(program.slots, count);
+        program.period = std::lcm(program.period, 2 * count);
+      } else if (alloc.getType().isShared()) {
+        shared.insert(alloc.getResult());
+      }
+      return WalkResult::advance();
+    }
+    SmallVector<BufferAccess> all;
+    collectAccesses(op, all);
+    bool isAsync = isa<CopyAsyncOp, GemmAsyncOp>(op);
+    Attribute role = getRole(op);
+    for (BufferAccess &access : all) {
+      auto alloc = access.root.getDefiningOp<AllocOp>();
+      if (!alloc && access.isWrite)
+        writtenTensors.insert(access.root);
+      if (!alloc || isa<BarrierType>(alloc.getType().getElementType()) ||
+          isa<MmaWaitOp>(op))
+        continue;
+      bool isShared = alloc.getType().isShared();
+      if (!isShared && !alloc.getType().isFragment())
+        continue;
+      auto [first, isNew] = firstRole.try_emplace(access.root, role);
+      if (isAsync || (isShared && !isNew && first->second != role))
+        watched.insert(access.root);
+      accesses[op].push_back(std::move(access));
+    }
+    return isa<ParallelOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  auto getPlace = [](Value root) -> std::pair<int64_t, int64_t> {
+    auto alloc = root.getDefiningOp<AllocOp>();
+    auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");
+    if (!offset)
+      return {-1, 0};
+    return {offset.getInt(), getSharedBytes(cast<BufferType>(root.getType()))};
+  };
+  auto overlap = [](std::pair<int64_t, int64_t> a,
+                    std::pair<int64_t, int64_t> b) {
+    return a.first >= 0 && b.first >= 0 && a.first < b.first + b.second &&
+           b.first < a.first + a.second;
+  };
+  for (Value root : shared)
+    if (!watched.contains(root) && llvm::any_of(watched, [&](Value other) {
+          return overlap(getPlace(root), getPlace(other));
+        }))
+      watched.insert(root);
+  for (Value root : watched) {
+    auto alloc = root.getDefiningOp<AllocOp>();
+    memoryIndex[root] = program.memories.size();
+    SyncMemory memory;
+    memory.buffer = root;
+    memory.isFragment = alloc.getType().isFragment();
+    ArrayRef<int64_t> shape = alloc.getType().getShape();
+    bool hasSlots = alloc->hasAttr("tile.slots") || shape.size() > 2;
+    if (!memory.isFragment && hasSlots && shape[0] <= 64)
+      memory.cells = shape[0];
+    std::tie(memory.offset, memory.bytes) = getPlace(root);
+    program.memories.push_back(memory);
+  }
+  for (auto [index, memory] : llvm::enumerate(program.memories))
+    for (auto [other, second] : llvm::enumerate(program.memories))
+      if (index != other &&
+          overlap({memory.offset, memory.bytes}, {second.offset, second.bytes}))
+        memory.overlaps.push_back(other);
+}
+
+static std::string getRoleName(WarpSpecializeOp roles, unsigned index) {
+  RoleAttr role = roles.getRole(index);
+  std::string name = stringifyRoleKind(role.getKind()).str();
+  int64_t same = 0;
+  for (unsigned other = 0; other < roles.getRoles().size(); ++other)
+    same += roles.getRole(other).getKind() == role.getKind();
+  if (same > 1 || role.getKind() == RoleKind::User)
+    name = "role " + std::to_string(index);
+  return name;
+}
+
+void ProgramBuilder::findRoles() {
+  int64_t warps = (kernel.getLaunchThreads() + 31) / 32, taken = 0;
+  SmallVector<WarpSpecializeOp> all;
+  kernel.walk([&](WarpSpecializeOp roles) { all.push_back(roles); });
+  if (all.size() > 1)
+    giveUp(all[1], "there are several warp_specialize");
+  if (!all.empty() && all.front()->getParentOp() != kernel)
+    giveUp(all.front(), "warp_specialize is inside of a loop or condition");
+  if (!all.empty())
+    for (unsigned index = 0; index < all.front().getRoles().size(); ++index) {
+      RoleAttr role = all.front().getRole(index);
+      program.roles.push_back(
+          {role, role.getWarps(), -1, getRoleName(all.front(), index)});
+      taken += role.getWarps();
+    }
+  if (all.empty())
+    program.roles.push_back({RoleAttr(), warps, -1, "block"});
+  else if (taken < warps)
+    program.roles.push_back({RoleAttr(), warps - taken, -1, "other warps"});
+}
+
+//===----------------------------------------------------------------------===//
+// The slice
+//===----------------------------------------------------------------------===//
+
+void ProgramBuilder::mark(Operation *op) {
+  if (op == kernel.getOperation() || !relevant.insert(op).second)
+    return;
+  if (Operation *parent = op->getParentOp(); kernel->isProperAncestor(parent)) {
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, WarpSpecializeOp>(parent))
+      mark(parent);
+    else
+      giveUp(op, "it is inside of " + parent->getName().getStringRef().str());
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    need(loop.getLowerBound());
+    need(loop.getUpperBound());
+    need(loop.getStep());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    need(branch.getCondition());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    need(loop.getConditionOp().getCondition());
+  } else if (auto wait = dyn_cast<BarrierWaitOp>(op)) {
+    need(wait.getIndex());
+    need(wait.getParity());
+  } else if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
+    need(arrive.getIndex());
+  } else if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
+    need(expect.getIndex());
+  } else if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+    if (copy.getBarrierIndex())
+      need(copy.getBarrierIndex());
+  } else if (auto store = dyn_cast<StoreOp>(op)) {
+    if (getVariable(store.getDest())) {
+      need(store.getValue());
+      for (Value index : store.getIndices())
+        need(index);
+    }
+  }
+  auto found = accesses.find(op);
+  if (found != accesses.end())
+    for (const BufferAccess &access : found->second)
+      if (memoryIndex.contains(access.root))
+        for (const IndexRange &range : access.region)
+          if (range.base)
+            need(range.base);
+}
+
+void ProgramBuilder::need(Value value) {
+  if (needed.insert(value))
+    worklist.push_back(value);
+}
+
+void ProgramBuilder::needVariable(AllocOp variable) {
+  if (program.variables.contains(variable))
+    return;
+  int elements = 1;
+  for (int64_t extent : variable.getType().getShape())
+    elements *= extent;
+  program.variables[variable] = {program.numVariableElements, elements};
+  program.numVariableElements += elements;
+  for (Operation *user : variable.getResult().getUsers()) {
+    if (isa<StoreOp>(user))
+      mark(user);
+    else if (!isa<LoadOp>(user))
+      giveUp(user,
+             "it uses the variable " + getUserName(variable) + " as a whole");
+  }
+}
+
+void ProgramBuilder::slice() {
+  kernel.walk([&](Operation *op) {
+    if (isProtocol(op))
+      mark(op);
+    else if (auto found = accesses.find(op);
+             found != accesses.end() &&
+             llvm::any_of(found->second, [&](const BufferAccess &access) {
+               return memoryIndex.contains(access.root);
+             }))
+      mark(op);
+  });
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+        mark(loop);
+        if (unsigned index = argument.getArgNumber()) {
+          need(loop.getInitArgs()[index - 1]);
+          need(loop.getYieldedValues()[index - 1]);
+        }
+      } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+        mark(loop);
+        unsigned index = argument.getArgNumber();
+        if (argument.getOwner() == loop.getBeforeBody()) {
+          need(loop.getInits()[index]);
+          need(loop.getYieldOp().getOperand(index));
+        } else {
+          need(loop.getConditionOp().getArgs()[index]);
+        }
+      }
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      mark(loop);
+      need(loop.getRegionIterArgs()[index]);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      mark(branch);
+      need(branch.thenYield().getOperand(index));
+      need(branch.elseYield().getOperand(index));
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      mark(loop);
+      need(loop.getConditionOp().getArgs()[index]);
+    } else if (auto load = dyn_cast<LoadOp>(op)) {
+      for (Value index : load.getIndices())
+        need(index);
+      if (AllocOp variable = getVariable(load.getSource()))
+        needVariable(variable);
+    } else if (op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
+      for (Value operand : op->getOperands())
+        if (!isa<BufferType, MemRefType>(operand.getType()))
+          need(operand);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void ProgramBuilder::emitValue(Operation *op) {
+  if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), [&](Value v) {
+        return needed.contains(v);
+      }))
+    return;
+  APInt constant;
+  if (op->getNumResults() == 1 &&
+      matchPattern(op->getResult(0), m_ConstantInt(&constant))) {
+    int64_t value = constant.getBitWidth() == 1 ? constant.getZExtValue()
+                                                : constant.getSExtValue();
+    program.constants.emplace_back(number(op->getResult(0)), value);
+    return;
+  }
+  if (auto load = dyn_cast<LoadOp>(op))
+    if (AllocOp variable = getVariable(load.getSource())) {
+      SyncStep &step = add(StepKind::LoadVariable, op);
+      for (Value index : load.getIndices())
+        step.inputs.push_back(number(index));
+      step.outputs.push_back(number(load.getResult()));
+      return;
+    }
+  CalculationKind calculation = classifyCalculation(op);
+  bool isOpaque = calculation.kind == Calculation::Opaque;
+  SyncStep &step = add(isOpaque ? StepKind::Opaque : StepKind::Calculate, op);
+  step.calculation = calculation;
+  for (Value operand : op->getOperands()) {
+    if (needed.contains(operand) &&
+        !isa<BufferType, MemRefType>(operand.getType()))
+      step.inputs.push_back(number(operand));
+    else
+      step.handles.push_back(operand.getAsOpaquePointer());
+  }
+  if (isOpaque) {
+    Type type = op->getResult(0).getType();
+    step.calculation.width =
+        type.isInteger() ? type.getIntOrFloatBitWidth() : 64;
+    step.attributes = op->getAttrDictionary().getAsOpaquePointer();
+    auto load = dyn_cast<LoadOp>(op);
+    step.isRepeatable =
+        isMemoryEffectFree(op) ||
+        (load && isa<MemRefType>(load.getSource().getType()) &&
+         !writtenTensors.contains(getStorageRoot(load.getSource())));
+  }
+  for (Value result : op->getResults())
+    step.outputs.push_back(number(result));
+}
+
+/// Values that the kernel takes from the function around it.
+void ProgramBuilder::emitValuesAround() {
+  for (Value value : needed) {
+    Region *region = value.getParentRegion();
+    if (kernel.getBody().isAncestor(region)) {
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        if (!isa<scf::ForOp, scf::WhileOp>(argument.getOwner()->getParentOp()))
+          program.symbols.emplace_back(number(value), value);
+    } else if (isa<BlockArgument>(value) ||
+               value.getDefiningOp()->getNumRegions() != 0 ||
+               value.getParentBlock() != kernel->getBlock()) {
+      program.symbols.emplace_back(number(value), value);
+    }
+  }
+  for (Operation &op : *kernel->getBlock()) {
+    if (&op == kernel.getOperation())
+      break;
+    if (op.getNumRegions() == 0)
+      emitValue(&op);
+  }
+}
+
+void ProgramBuilder::emitBlock(Block &block) {
+  for (Operation &op : block)
+    emitOp(&op);
+}
+
+void ProgramBuilder::emitOp(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isRelevant(op) ? emitLoop(loop) : void();
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isRelevant(op) ? emitBranch(branch) : void();
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return isRelevant(op) ? emitWhile(loop) : void();
+  if (auto roles = dyn_cast<WarpSpecializeOp>(op))
+    return emitRoles(roles);
+  if (isRelevant(op)) {
+    auto store = dyn_cast<StoreOp>(op);
+    if (AllocOp variable = store ? getVariable(store.getDest()) : AllocOp()) {
+      SyncStep &step = add(StepKind::StoreVariable, op);
+      step.inputs.push_back(number(store.getValue()));
+      for (Value index : store.getIndices())
+        step.inputs.push_back(number(index));
+      return;
+    }
+    emitProtocol(op);
+  }
+  emitValue(op);
+}
+
+void ProgramBuilder::emitMove(Operation *op, ValueRange from, ValueRange to) {
+  SmallVector<std::pair<int, int>> moves;
+  for (auto [source, dest] : llvm::zip(from, to))
+    if (needed.contains(dest) && needed.contains(source))
+      moves.emplace_back(number(source), number(dest));
+  if (moves.empty())
+    return;
+  SyncStep &step = add(StepKind::Move, op);
+  for (auto [source, dest] : moves) {
+    step.inputs.push_back(source);
+    step.outputs.push_back(dest);
+  }
+}
+
+void ProgramBuilder::emitLoop(scf::ForOp loop) {
+  SyncLoop info;
+  info.op = loop;
+  bool carries = llvm::any_of(loop.getRegionIterArgs(), [&](Value argument) {
+    return needed.contains(argument);
+  });
+  loop.getBody()->walk([&](Operation *op) {
+    bool protocol = isProtocol(op);
+    info.synchronises |= protocol;
+    auto store = dyn_cast<StoreOp>(op);
+    info.isFollowed |=
+        protocol || (store && isRelevant(op) && getVariable(store.getDest()));
+    if (protocol && op->getParentOfType<scf::ForOp>() != loop)
+      info.isOuter = true;
+  });
+  info.isFollowed |= carries;
+  APInt lower;
+  if (matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)))
+    info.lower = lower.getSExtValue();
+  if (info.isFollowed) {
+    IntegerRange lower = integers.getRange(loop.getLowerBound());
+    IntegerRange upper = integers.getRange(loop.getUpperBound());
+    IntegerRange step = integers.getRange(loop.getStep());
+    auto trips = [](int64_t distance, int64_t step) {
+      return distance <= 0 ? int64_t(0) : (distance + step - 1) / step;
+    };
+    info.minTrips =
+        trips(upper.lower - lower.upper, std::max<int64_t>(1, step.upper));
+    info.maxTrips =
+        trips(upper.upper - lower.lower, std::max<int64_t>(1, step.lower));
+  }
+  int index = program.loops.size();
+  program.loops.push_back(info);
+  program.bounds.try_emplace(number(loop.getUpperBound()), index);
+
+  emitMove(loop, loop.getInitArgs(), loop.getRegionIterArgs());
+  int begin = here();
+  {
+    SyncStep &step = add(StepKind::LoopBegin, loop);
+    step.inputs = {number(loop.getLowerBound()), number(loop.getUpperBound()),
+                   number(loop.getStep())};
+    step.outputs = {number(loop.getInductionVar())};
+    step.subject = index;
+  }
+  emitBlock(*loop.getBody());
+  emitMove(loop, loop.getYieldedValues(), loop.getRegionIterArgs());
+  SyncStep &next = add(StepKind::LoopNext, loop);
+  next.outputs = {number(loop.getInductionVar())};
+  next.subject = index;
+  next.target = begin + 1;
+  program.steps[begin].target = here();
+  emitMove(loop, loop.getRegionIterArgs(), loop.getResults());
+}
+
+void ProgramBuilder::emitBranch(scf::IfOp branch) {
+  int index = program.numBranches++;
+  int begin = here();
+  {
+    SyncStep &step = add(StepKind::Branch, branch);
+    step.inputs = {number(branch.getCondition())};
+    step.subject = index;
+    step.number = branch
+                      ->walk([](Operation *op) {
+                        return isProtocol(op) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  }
+  emitBlock(*branch.thenBlock());
+  emitMove(branch, branch.thenYield().getOperands(), branch.getResults());
+  int middle = here();
+  add(StepKind::Jump, branch).subject = index;
+  program.steps[begin].target = here();
+  if (branch.elseBlock()) {
+    emitBlock(*branch.elseBlock());
+    emitMove(branch, branch.elseYield().getOperands(), branch.getResults());
+  }
+  program.steps[middle].target = here();
+  add(StepKind::BranchEnd, branch).subject = index;
+}
+
+void ProgramBuilder::emitWhile(scf::WhileOp loop) {
+  emitMove(loop, loop.getInits(), loop.getBeforeArguments());
+  int begin = here();
+  emitBlock(*loop.getBeforeBody());
+  scf::ConditionOp condition = loop.getConditionOp();
+  emitMove(loop, condition.getArgs(), loop.getAfterArguments());
+  emitMove(loop, condition.getArgs(), loop.getResults());
+  int test = here();
+  {
+    SyncStep &step = add(StepKind::WhileTest, loop);
+    step.inputs = {number(condition.getCondition())};
+  }
+  emitBlock(*loop.getAfterBody());
+  emitMove(loop, loop.getYieldOp().getOperands(), loop.getBeforeArguments());
+  add(StepKind::Jump, loop).target = begin;
+  program.steps[test].target = here();
+}
+
+void ProgramBuilder::emitRoles(WarpSpecializeOp roles) {
+  int begin = here();
+  add(StepKind::EnterRole, roles);
+  SmallVector<int> ends;
+  for (unsigned index = 0; index < roles.getRoles().size(); ++index) {
+    program.roles[index].entry = here();
+    emitBlock(roles.getRegions()[index].front());
+    ends.push_back(here());
+    add(StepKind::LeaveRole, roles);
+  }
+  for (int end : ends)
+    program.steps[end].target = here();
+  program.steps[begin].target = here();
+}
+
+void ProgramBuilder::addAccesses(SyncStep &step, Operation *op) {
+  step.firstAccess = program.accesses.size();
+  auto found = accesses.find(op);
+  if (found == accesses.end())
+    return;
+  for (const BufferAccess &access : found->second) {
+    auto memory = memoryIndex.find(access.root);
+    if (memory == memoryIndex.end())
+      continue;
+    AccessTemplate result;
+    result.memory = memory->second;
+    result.isWrite = access.isWrite;
+    ArrayRef<int64_t> shape =
+        cast<BufferType>(access.root.getType()).getShape();
+    for (auto [range, extent] : llvm::zip(access.region, shape))
+      result.region.push_back({range.base ? number(range.base) : -1,
+                               range.offset, range.size, extent});
+    program.accesses.push_back(std::move(result));
+  }
+  step.numAccesses = program.accesses.size() - step.firstAccess;
+}
+
+bool ProgramBuilder::setBarrier(SyncStep &step, Value barriers, Value index) {
+  for (auto [position, candidate] : llvm::enumerate(program.barriers))
+    if (candidate.buffer == barriers) {
+      step.subject = position;
+      if (index)
+        step.inputs.push_back(number(index));
+      return true;
+    }
+  giveUp(step.op, "its barrier is seen through a view");
+  return false;
+}
+
+/// Bytes of the boxes of a copy by TMA.
+static int64_t getCopyBytes(CopyAsyncOp copy) {
+  int64_t elements = 1;
+  for (int64_t size : copy.getDestSizes())
+    elements *= size;
+  return elements *
+         getElementBits(getStorageElementType(copy.getDest().getType())) / 8;
+}
+
+void ProgramBuilder::emitProtocol(Operation *op) {
+  if (auto init = dyn_cast<BarrierInitOp>(op)) {
+    SyncStep &step = add(StepKind::BarrierInit, op);
+    step.number = init.getArrivals();
+    setBarrier(step, init.getBarriers(), Value());
+  } else if (auto wait = dyn_cast<BarrierWaitOp>(op)) {
+    SyncStep &step = add(StepKind::BarrierWait, op);
+    setBarrier(step, wait.getBarriers(), wait.getIndex());
+    step.inputs.push_back(number(wait.getParity()));
+  } else if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
+    SyncStep &step = add(StepKind::BarrierArrive, op);
+    setBarrier(step, arrive.getBarriers(), arrive.getIndex());
+    step.number = arrive.getExpect().value_or(0);
+  } else if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
+    SyncStep &step = add(StepKind::ExpectBytes, op);
+    setBarrier(step, expect.getBarriers(), expect.getIndex());
+    step.number = expect.getBytes();
+  } else if (auto sync = dyn_cast<SyncThreadsOp>(op)) {
+    SyncStep &step = add(StepKind::SyncThreads, op);
+    step.number = sync.getCount().value_or(0);
+    step.subject = sync.getId() ? static_cast<int>(*sync.getId()) : -1;
+  } else if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+    SyncStep &step = add(StepKind::CopyAsync, op);
+    if (copy.getBarrier())
+      setBarrier(step, copy.getBarrier(), copy.getBarrierIndex());
+    bool isTma = copy.getChoice() && copy.getChoice()->getPath() == Path::Tma;
+    // Without a choice, the form says which copy it is.
+    bool isStore = isa<MemRefType>(copy.getDest().getType());
+    isTma |= isStore || (!copy.getChoice() && copy.getBarrier());
+    step.number = isTma ? getCopyBytes(copy) : 0;
+    addAccesses(step, op);
+  } else if (isa<GemmAsyncOp>(op)) {
+    addAccesses(add(StepKind::GemmAsync, op), op);
+  } else if (auto wait = dyn_cast<MmaWaitOp>(op)) {
+    add(StepKind::MmaWait, op).number = wait.getPending();
+  } else if (isa<AsyncCommitOp>(op)) {
+    add(StepKind::AsyncCommit, op);
+  } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    add(StepKind::AsyncWait, op).number = wait.getPending();
+  } else if (isa<BulkCommitOp>(op)) {
+    add(StepKind::BulkCommit, op);
+  } else if (auto wait = dyn_cast<BulkWaitOp>(op)) {
+    add(StepKind::BulkWait, op).number = wait.getPending();
+  } else if (accesses.contains(op)) {
+    addAccesses(add(StepKind::Access, op), op);
+  }
+}
+
+SyncProgram ProgramBuilder::run() {
+  findMemories();
+  findRoles();
+  if (program.unsupported)
+    return std::move(program);
+  slice();
+  emitValuesAround();
+  emitBlock(*kernel.getBodyBlock());
+  add(StepKind::End, kernel);
+  return std::move(program);
+}
+
+SyncProgram mlir::tile::buildSyncProgram(KernelOp kernel) {
+  return ProgramBuilder(kernel).run();
+}

@@ -1,0 +1,150 @@
+//===- SyncProgram.h - what matters of a kernel for its barriers -*- C++
+//-*-===//
+//
+// A kernel reduced to the steps that take part in synchronisation: barriers,
+// asynchronous operations, accesses to the memory that these touch, and the
+// integers and control flow that decide about them. Flat, with jumps, so that
+// an execution can stop at any step and go on later.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCPROGRAM_H
+#define TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCPROGRAM_H
+
+#include "SymbolicValues.h"
+
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tile {
+
+enum class StepKind {
+  // Values and control flow.
+  Calculate,
+  Opaque,
+  LoadVariable,
+  StoreVariable,
+  LoopBegin,
+  LoopNext,
+  Branch,
+  BranchEnd,
+  Move,
+  WhileTest,
+  Jump,
+  EnterRole,
+  LeaveRole,
+  End,
+  // Synchronisation.
+  BarrierInit,
+  BarrierWait,
+  BarrierArrive,
+  ExpectBytes,
+  SyncThreads,
+  CopyAsync,
+  AsyncCommit,
+  AsyncWait,
+  GemmAsync,
+  MmaWait,
+  BulkCommit,
+  BulkWait,
+  Access
+};
+
+/// One dimension of an access: from the value with number `base` (-1: none).
+struct AccessRange {
+  int base = -1;
+  int64_t offset = 0, size = 0, extent = 0;
+};
+
+struct AccessTemplate {
+  int memory = 0;
+  bool isWrite = false;
+  SmallVector<AccessRange, 4> region;
+};
+
+struct SyncStep {
+  StepKind kind;
+  Operation *op = nullptr;
+  /// Numbers of values.
+  SmallVector<int, 4> inputs, outputs;
+  /// The step to go on with, or the number of a loop, branch, barrier, role.
+  int target = -1, subject = -1;
+  /// Arrivals, bytes, threads, groups.
+  int64_t number = 0;
+  CalculationKind calculation;
+  /// Of Opaque: attributes, tensors and buffers; equal operations on the same
+  /// give the same value if `isRepeatable`.
+  const void *attributes = nullptr;
+  SmallVector<const void *, 1> handles;
+  bool isRepeatable = false;
+  int firstAccess = 0, numAccesses = 0;
+};
+
+/// A loop that holds synchronisation is followed iteration by iteration; of
+/// another one, a single iteration shows all accesses.
+struct SyncLoop {
+  scf::ForOp op;
+  bool isFollowed = false;
+  bool synchronises = false, isOuter = false;
+  /// The first value of the counter, or 0 if it is not constant.
+  int64_t lower = 0;
+  int64_t minTrips = 0, maxTrips = std::numeric_limits<int64_t>::max();
+};
+
+struct SyncBarriers {
+  Value buffer;
+  int first = 0, count = 0;
+};
+
+struct SyncMemory {
+  Value buffer;
+  bool isFragment = false;
+  /// Parts along the first dimension that are looked at by themselves.
+  int64_t cells = 1;
+  /// Place in shared memory; -1: unknown, apart from all others.
+  int64_t offset = -1, bytes = 0;
+  /// Other memories at the same place.
+  SmallVector<int, 1> overlaps;
+};
+
+struct SyncRole {
+  RoleAttr attr; ///< Null: the whole block, or warps without a role.
+  int64_t warps = 0;
+  int entry = -1;
+  std::string name;
+};
+
+struct SyncProgram {
+  std::vector<SyncStep> steps;
+  std::vector<AccessTemplate> accesses;
+  std::vector<SyncLoop> loops;
+  std::vector<SyncBarriers> barriers;
+  std::vector<SyncMemory> memories;
+  std::vector<SyncRole> roles;
+  /// Constants, and values from outside that nothing computes.
+  std::vector<std::pair<int, int64_t>> constants;
+  std::vector<std::pair<int, Value>> symbols;
+  /// Where variables begin and how many elements they have.
+  int numVariableElements = 0;
+  llvm::DenseMap<Operation *, std::pair<int, int>> variables;
+  /// The number of a loop by that of a value which bounds it.
+  llvm::DenseMap<int, int> bounds;
+  int numValues = 0, numBranches = 0, numBarriers = 0;
+  /// The largest number of slots of a barrier; iterations are cut by a multiple
+  /// of `period`.
+  int64_t slots = 1, period = 2;
+  /// Why the kernel cannot be followed.
+  Operation *unsupported = nullptr;
+  std::string unsupportedReason;
+
+  const SyncBarriers &getBarriers(int slot) const;
+};
+
+/// True if `kernel` has roles or barriers to look at.
+bool needsSyncVerification(KernelOp kernel);
+
+SyncProgram buildSyncProgram(KernelOp kernel);
+
+} // namespace mlir::tile
+
+#endif // TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCPROGRAM_H
