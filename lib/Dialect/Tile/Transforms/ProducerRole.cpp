@@ -52,6 +52,32 @@ static std::optional<std::string> whyNotByProducer(Operation *op) {
   return std::nullopt;
 }
 
+/// Why the registers that every thread gets at launch are too few for a wgmma
+/// of the kernel when a producer comes on top; empty if they are not. The
+/// assembler refuses such kernels, whatever setmaxnreg asks for later (ptxas
+/// 13.0: m64n256 needs 154). Besides its accumulators a product needs about 32.
+static std::string whyTooFewRegisters(KernelOp kernel) {
+  constexpr int64_t kRegisters = 65536, kOthers = 32;
+  int64_t threads = kernel.getThreads() + kWarpGroup;
+  int64_t atLaunch = kRegisters / threads / 8 * 8;
+  std::string reason;
+  kernel.walk([&](GemmOp gemm) {
+    ChoiceAttr choice = gemm.getChoiceAttr();
+    if (!choice || (choice.getPath() != Path::WgmmaSS &&
+                    choice.getPath() != Path::WgmmaRS))
+      return;
+    BufferType type = gemm.getC().getType();
+    int64_t accumulators = type.getNumElements() * type.getElementBits() / 32 /
+                           static_cast<int64_t>(kernel.getThreads());
+    if (accumulators + kOthers > atLaunch)
+      reason = std::to_string(threads) + " threads have " +
+               std::to_string(atLaunch) +
+               " registers each at launch, too few for " +
+               std::to_string(accumulators) + " of accumulators";
+  });
+  return reason;
+}
+
 ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
                                           RunAheadFilter whyNot) {
   ProducerPlan result;
@@ -76,6 +102,9 @@ ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
           .wasInterrupted();
   if (hasRoles)
     return refuse("the program names its roles itself");
+
+  if (std::string why = whyTooFewRegisters(kernel); !why.empty())
+    return refuse(why);
 
   ClonableValues clonable(kernel);
   result.plans =

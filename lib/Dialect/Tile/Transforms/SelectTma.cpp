@@ -136,6 +136,24 @@ static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
   return "";
 }
 
+/// Bytes that divide the length of a row along dimension `dim`.
+static int64_t getRowDivisor(BlockArgument tensor, int64_t dim,
+                             Operation *user) {
+  auto type = cast<MemRefType>(tensor.getType());
+  int64_t bytes = getElementBits(type.getElementType()) / 8;
+  if (!type.isDynamicDim(dim))
+    return type.getDimSize(dim) * bytes;
+  int64_t known = bytes;
+  ArgumentAttr declared = getDeclaration(tensor);
+  if (declared && dim < static_cast<int64_t>(declared.getShape().size()))
+    known *= getDivisor(declared.getShape()[dim]);
+  // The row of a contiguous matrix is its pitch, which the launch checks.
+  if (type.getLayout().isIdentity() && type.getRank() > 1 &&
+      dim == type.getRank() - 1)
+    known = std::max(known, getPromisedAlignment(tensor, user));
+  return known;
+}
+
 //===----------------------------------------------------------------------===//
 // Other accesses to the tensor
 //===----------------------------------------------------------------------===//
@@ -262,6 +280,15 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
                          "be a multiple of {2} bytes, TMA needs 16",
                          dim, getUserName(copy->tensor.storage),
                          divisor * bytes);
+  // Measured on an H200: a store that reaches over the end of a row writes
+  // zeros up to the next 16 bytes. Loads end at the last element.
+  int64_t row =
+      getRowDivisor(cast<BlockArgument>(copy->tensor.storage), dim, op);
+  if (!copy->isLoad && op.getBounds() != Bounds::Full &&
+      row % kTmaAlignment != 0)
+    return llvm::formatv("stores end at multiples of 16 bytes, and dimension "
+                         "{0} of {1} is only known to be a multiple of {2}",
+                         dim, getUserName(copy->tensor.storage), row);
   plan = std::move(*found);
   return "";
 }
