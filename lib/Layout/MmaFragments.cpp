@@ -10,6 +10,8 @@
 #include "InstructionFragments.h"
 #include "tilemlir/Layout/Reduction.h"
 
+#include <algorithm>
+
 using namespace tilemlir::layout;
 using namespace tilemlir::layout::detail;
 
@@ -36,33 +38,61 @@ Result<MmaFragment> tilemlir::layout::mmaAccumulator(int64_t m, int64_t n,
       rows / 16, columns / 8, 4);
 }
 
+namespace {
+/// What distinguishes the two operands of an instruction. The free dimension is
+/// M of A, N of B.
+struct OperandSide {
+  const char *dim, *warps;
+  int64_t free;
+  int64_t warpsAlong;
+  /// Free indices of one instruction: 8 for each register along that dimension.
+  int64_t atomFree;
+  /// The dimension of the free index in the tile.
+  int freeDim;
+};
+} // namespace
+
+static Result<MmaFragment> mmaOperand(const OperandSide &side, int64_t k,
+                                      int64_t elementBits, int64_t atomK,
+                                      std::vector<Mode> warpModes) {
+  std::string message = checkAtomK(k, elementBits, atomK);
+  if (message.empty())
+    message = checkDivides(side.dim, side.free, side.warpsAlong, side.warps,
+                           side.atomFree);
+  if (!message.empty())
+    return Error{std::move(message)};
+  const int dimF = side.freeDim, dimK = 1 - dimF;
+  const int64_t packed = 32 / elementBits;
+  const int64_t perWarp = side.free / side.warpsAlong;
+  const int64_t halves = atomK / (4 * packed);
+  const int64_t freeRegisters = side.atomFree / 8;
+
+  std::vector<Mode> threads = {{4, dimK, packed}, {8, dimF, 1}};
+  threads.insert(threads.end(), warpModes.begin(), warpModes.end());
+  std::vector<Mode> registers = {
+      {packed, dimK, 1},
+      {freeRegisters, dimF, 8},
+      {halves, dimK, 4 * packed},
+      {k / atomK, dimK, atomK},
+      {perWarp / side.atomFree, dimF, side.atomFree}};
+  return makeFragment(dimF == 0 ? std::vector<int64_t>{side.free, k}
+                                : std::vector<int64_t>{k, side.free},
+                      std::move(threads), std::move(registers),
+                      perWarp / side.atomFree, k / atomK,
+                      packed * freeRegisters * halves);
+}
+
 Result<MmaFragment> tilemlir::layout::mmaOperandA(int64_t m, int64_t k,
                                                   int64_t elementBits,
                                                   int64_t atomK,
                                                   const WarpGrid &grid,
                                                   bool transposed) {
-  std::string message = checkAtomK(k, elementBits, atomK);
-  if (message.empty())
-    message = checkDivides("M", m, grid.warpsM, "warps along M", 16);
-  if (!message.empty())
-    return Error{std::move(message)};
-  const int dimM = transposed ? 1 : 0, dimK = 1 - dimM;
-  const int64_t packed = 32 / elementBits;
-  const int64_t rows = m / grid.warpsM;
-  const int64_t halves = atomK / (4 * packed);
-  return makeFragment(transposed ? std::vector<int64_t>{k, m}
-                                 : std::vector<int64_t>{m, k},
-                      {{4, dimK, packed},
-                       {8, dimM, 1},
-                       {grid.warpsM, dimM, rows},
-                       replicaMode(grid.warpsN),
-                       replicaMode(grid.replicas)},
-                      {{packed, dimK, 1},
-                       {2, dimM, 8},
-                       {halves, dimK, 4 * packed},
-                       {k / atomK, dimK, atomK},
-                       {rows / 16, dimM, 16}},
-                      rows / 16, k / atomK, 2 * packed * halves);
+  const int dimM = transposed ? 1 : 0;
+  return mmaOperand({"M", "warps along M", m, grid.warpsM, 16, dimM}, k,
+                    elementBits, atomK,
+                    {{grid.warpsM, dimM, m / std::max<int64_t>(grid.warpsM, 1)},
+                     replicaMode(grid.warpsN),
+                     replicaMode(grid.replicas)});
 }
 
 Result<MmaFragment> tilemlir::layout::mmaOperandB(int64_t k, int64_t n,
@@ -70,27 +100,12 @@ Result<MmaFragment> tilemlir::layout::mmaOperandB(int64_t k, int64_t n,
                                                   int64_t atomK,
                                                   const WarpGrid &grid,
                                                   bool transposed) {
-  std::string message = checkAtomK(k, elementBits, atomK);
-  if (message.empty())
-    message = checkDivides("N", n, grid.warpsN, "warps along N", 8);
-  if (!message.empty())
-    return Error{std::move(message)};
-  const int dimN = transposed ? 0 : 1, dimK = 1 - dimN;
-  const int64_t packed = 32 / elementBits;
-  const int64_t columns = n / grid.warpsN;
-  const int64_t halves = atomK / (4 * packed);
-  return makeFragment(transposed ? std::vector<int64_t>{n, k}
-                                 : std::vector<int64_t>{k, n},
-                      {{4, dimK, packed},
-                       {8, dimN, 1},
-                       replicaMode(grid.warpsM),
-                       {grid.warpsN, dimN, columns},
-                       replicaMode(grid.replicas)},
-                      {{packed, dimK, 1},
-                       {halves, dimK, 4 * packed},
-                       {k / atomK, dimK, atomK},
-                       {columns / 8, dimN, 8}},
-                      columns / 8, k / atomK, packed * halves);
+  const int dimN = transposed ? 0 : 1;
+  return mmaOperand({"N", "warps along N", n, grid.warpsN, 8, dimN}, k,
+                    elementBits, atomK,
+                    {replicaMode(grid.warpsM),
+                     {grid.warpsN, dimN, n / std::max<int64_t>(grid.warpsN, 1)},
+                     replicaMode(grid.replicas)});
 }
 
 Result<FragmentLayout>
