@@ -92,7 +92,12 @@ private:
   //===--- Storage.cpp: views and global memory
   //------------------------------===//
   FailureOr<FragmentView> viewFragment(Operation *user, Value buffer);
+  /// Bits of the units in which accesses through `buffer` are addressed: the
+  /// narrowest elements of the views down to the allocation. Of a local buffer,
+  /// of all its views.
+  static int64_t accessUnitBits(Value buffer);
   /// Coordinates in the allocation behind `buffer`, from those in the view.
+  /// Along the last dimension they count access units.
   LogicalResult mapToAllocation(Operation *user, Value buffer,
                                 Coordinates &coordinates);
   /// Values at `lanes` of a tensor, shared or local buffer.
@@ -131,15 +136,16 @@ private:
                                            ArrayRef<LaneAccess> lanes);
   LogicalResult storeShared(Operation *op, Value buffer, ArrayRef<Value> values,
                             ArrayRef<LaneAccess> lanes);
-  /// Coordinates must be those of the allocation.
+  /// Coordinates must be those of mapToAllocation, as the layout.
   SmallVector<LaneGroup> groupShared(const layout::SharedLayout &layout,
                                      ArrayRef<LaneAccess> lanes);
-  FailureOr<layout::SharedLayout> sharedLayout(Operation *user,
-                                               tile::AllocOp alloc);
+  /// The layout of the allocation behind `buffer`, its elements being access
+  /// units.
+  FailureOr<layout::SharedLayout> sharedLayout(Operation *user, Value buffer);
   FailureOr<int64_t> sharedOffset(Operation *user, tile::AllocOp alloc);
-  /// Addresses of elements, sharing bases where the layout allows.
+  /// Addresses of access units, sharing bases where the layout allows.
   FailureOr<SmallVector<SharedAddress>>
-  sharedAddresses(Operation *user, tile::AllocOp alloc,
+  sharedAddresses(Operation *user, Value buffer,
                   ArrayRef<Coordinates> coordinates);
   Value swizzledOffset(const layout::SharedLayout &layout,
                        ArrayRef<Coordinate> coordinates);
@@ -153,7 +159,10 @@ private:
   bool isHeldInRegisters(tile::AllocOp alloc);
   LogicalResult classifyLocals();
   Value localMemory(tile::AllocOp alloc);
-  /// Coordinates must be those of the allocation.
+  /// Positions of the units of one access, row-major; one per lane and unit.
+  Value localPosition(tile::AllocOp alloc, const LaneAccess &lane,
+                      int64_t unit);
+  /// Coordinates must be those of mapToAllocation.
   FailureOr<SmallVector<Value>> loadLocal(Operation *op, Value buffer,
                                           ArrayRef<LaneAccess> lanes);
   LogicalResult storeLocal(Operation *op, Value buffer, ArrayRef<Value> values,

@@ -192,8 +192,7 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
           bool whole = copy.checkBounds && !async;
           return groupGlobal(side.storage, lanes, whole).size() == 1;
         }
-        auto sharedLayoutOr =
-            sharedLayout(op, tile::getAllocation(side.storage));
+        auto sharedLayoutOr = sharedLayout(op, side.storage);
         return succeeded(sharedLayoutOr) &&
                groupShared(*sharedLayoutOr, lanes).size() == 1;
       };
@@ -366,15 +365,14 @@ LogicalResult KernelLowering::tryAsyncCopy(
       return group.first % vector == 0 && group.count % vector == 0;
     });
   };
-  FailureOr<layout::SharedLayout> shared =
-      sharedLayout(op, tile::getAllocation(buffer));
+  FailureOr<layout::SharedLayout> shared = sharedLayout(op, buffer);
   if (failed(shared) ||
       !whole(
           groupGlobal(tensor, allSources, /*wholeVectorsOnly=*/false, width)) ||
       !whole(groupShared(*shared, allDestinations)))
     return failure();
   FailureOr<SmallVector<SharedAddress>> addresses =
-      sharedAddresses(op, tile::getAllocation(buffer), destinations);
+      sharedAddresses(op, buffer, destinations);
   if (failed(addresses))
     return failure();
   int64_t last = type.getRank() - 1;

@@ -105,8 +105,7 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
   if (!access)
     return loader;
   // Rows of 16 bytes must be whole in the buffer.
-  FailureOr<layout::SharedLayout> shared =
-      sharedLayout(op, tile::getAllocation(buffer));
+  FailureOr<layout::SharedLayout> shared = sharedLayout(op, buffer);
   if (failed(shared))
     return failure();
   if ((shared->contiguousElements() * shared->elementBits()) % 128 ||

@@ -54,6 +54,19 @@ private:
   /// The body under `lane.predicate`, as control flow.
   LogicalResult emitGuarded(Block &block, Lane &lane);
 
+  // Registers that control flow writes travel as additional operands, region
+  // arguments and results, behind those of the operation itself.
+  using Slots = llvm::SetVector<RegisterSlot>;
+  /// `own` for this lane, then the registers.
+  SmallVector<Value> withRegisters(ValueRange own, const Slots &slots,
+                                   Lane &lane);
+  /// Arguments of a new region, or results of a new operation, stand for `own`
+  /// and for the registers.
+  void bind(ValueRange own, ValueRange values, const Slots &slots, Lane &lane);
+  /// The same for results, which leave the registers written.
+  void bindResults(ValueRange own, Operation *created, const Slots &slots,
+                   Lane &lane);
+
   /// An index of the body for one lane, as far as it is affine.
   Coordinate evaluate(Value value, Lane &lane);
   Value mapped(Value value, Lane &lane);
@@ -511,8 +524,10 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     return success();
   }
   if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(source))
-    return source->emitOpError("depends on the iteration of a parallel loop; "
-                               "index the buffer instead");
+    return source->emitOpError(
+        "depends on the iteration of a parallel loop and could not be "
+        "expressed "
+        "by indices (tile-canonicalize-kernel); index the buffer instead");
   if (!isMemoryEffectFree(source) || source->getNumRegions())
     return source->emitOpError("is not supported inside of a parallel loop");
 
@@ -538,18 +553,41 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
+SmallVector<Value>
+ParallelEmitter::withRegisters(ValueRange own, const Slots &slots, Lane &lane) {
+  SmallVector<Value> values;
+  for (Value value : own)
+    values.push_back(mapped(value, lane));
+  for (RegisterSlot slot : slots)
+    values.push_back(current(slot));
+  return values;
+}
+
+void ParallelEmitter::bind(ValueRange own, ValueRange values,
+                           const Slots &slots, Lane &lane) {
+  for (auto [value, replacement] :
+       llvm::zip_equal(own, values.take_front(own.size())))
+    lane.map.map(value, replacement);
+  for (auto [slot, value] :
+       llvm::zip_equal(slots, values.drop_front(own.size())))
+    current(slot) = value;
+}
+
+void ParallelEmitter::bindResults(ValueRange own, Operation *created,
+                                  const Slots &slots, Lane &lane) {
+  bind(own, created->getResults(), slots, lane);
+  for (RegisterSlot slot : slots)
+    written.insert(slot.first);
+}
+
 LogicalResult ParallelEmitter::emitGuarded(Block &block, Lane &lane) {
-  llvm::SetVector<RegisterSlot> slots;
+  Slots slots;
   if (failed(collectWrites(*block.getParent(), lane, slots)))
     return failure();
-  SmallVector<Type> types;
-  SmallVector<Value> before;
-  for (RegisterSlot slot : slots) {
-    before.push_back(current(slot));
-    types.push_back(before.back().getType());
-  }
-  auto guard = scf::IfOp::create(b, op.getLoc(), types, lane.predicate,
-                                 /*withElse=*/!types.empty());
+  SmallVector<Value> before = withRegisters({}, slots, lane);
+  auto guard = scf::IfOp::create(b, op.getLoc(), ValueRange(before).getTypes(),
+                                 lane.predicate,
+                                 /*withElse=*/!before.empty());
   Value predicate = std::exchange(lane.predicate, Value());
   {
     OpBuilder::InsertionGuard insertion(b);
@@ -558,35 +596,26 @@ LogicalResult ParallelEmitter::emitGuarded(Block &block, Lane &lane) {
     if (failed(emitBlock(block, MutableArrayRef<Lane>(lane))))
       return failure();
     ix.popScope();
-    if (!types.empty()) {
-      SmallVector<Value> after;
-      for (RegisterSlot slot : slots)
-        after.push_back(current(slot));
+    if (!before.empty()) {
       b.setInsertionPointToEnd(guard.thenBlock());
-      scf::YieldOp::create(b, op.getLoc(), after);
+      scf::YieldOp::create(b, op.getLoc(), withRegisters({}, slots, lane));
       b.setInsertionPointToEnd(guard.elseBlock());
       scf::YieldOp::create(b, op.getLoc(), before);
     }
   }
   lane.predicate = predicate;
-  for (auto [slot, value] : llvm::zip_equal(slots, guard.getResults())) {
-    current(slot) = value;
-    written.insert(slot.first);
-  }
+  bindResults({}, guard, slots, lane);
   return success();
 }
 
 LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
-  llvm::SetVector<RegisterSlot> slots;
+  Slots slots;
   if (failed(collectWrites(source.getThenRegion(), lane, slots)) ||
       failed(collectWrites(source.getElseRegion(), lane, slots)))
     return failure();
+  SmallVector<Value> before = withRegisters({}, slots, lane);
   SmallVector<Type> types(source.getResultTypes());
-  SmallVector<Value> before;
-  for (RegisterSlot slot : slots) {
-    before.push_back(current(slot));
-    types.push_back(before.back().getType());
-  }
+  llvm::append_range(types, ValueRange(before).getTypes());
   auto created = scf::IfOp::create(
       b, source.getLoc(), types, mapped(source.getCondition(), lane),
       /*withElse=*/!types.empty() || source.elseBlock());
@@ -597,14 +626,10 @@ LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
     if (from && failed(emitBlock(*from, MutableArrayRef<Lane>(lane))))
       return failure();
     ix.popScope();
-    SmallVector<Value> yielded;
-    if (from)
-      for (Value value : from->getTerminator()->getOperands())
-        yielded.push_back(mapped(value, lane));
-    for (auto [slot, old] : llvm::zip_equal(slots, before)) {
-      yielded.push_back(current(slot));
-      current(slot) = old;
-    }
+    ValueRange own =
+        from ? ValueRange(from->getTerminator()->getOperands()) : ValueRange();
+    SmallVector<Value> yielded = withRegisters(own, slots, lane);
+    bind({}, before, slots, lane);
     if (!to->empty() && to->back().hasTrait<OpTrait::IsTerminator>())
       to->back().erase();
     b.setInsertionPointToEnd(to);
@@ -616,31 +641,19 @@ LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
   if (created.elseBlock() &&
       failed(branch(source.elseBlock(), created.elseBlock())))
     return failure();
-  unsigned own = source.getNumResults();
-  for (unsigned i = 0; i < own; ++i)
-    lane.map.map(source.getResult(i), created.getResult(i));
-  for (auto [i, slot] : llvm::enumerate(slots)) {
-    current(slot) = created.getResult(own + i);
-    written.insert(slot.first);
-  }
+  bindResults(source.getResults(), created, slots, lane);
   return success();
 }
 
 LogicalResult ParallelEmitter::emitFor(scf::ForOp source, Lane &lane) {
-  llvm::SetVector<RegisterSlot> slots;
+  Slots slots;
   if (failed(collectWrites(source.getRegion(), lane, slots)))
     return failure();
-  SmallVector<Value> inits;
-  for (Value init : source.getInitArgs())
-    inits.push_back(mapped(init, lane));
-  for (RegisterSlot slot : slots)
-    inits.push_back(current(slot));
-  auto created = scf::ForOp::create(b, source.getLoc(),
-                                    mapped(source.getLowerBound(), lane),
-                                    mapped(source.getUpperBound(), lane),
-                                    mapped(source.getStep(), lane), inits);
+  auto created = scf::ForOp::create(
+      b, source.getLoc(), mapped(source.getLowerBound(), lane),
+      mapped(source.getUpperBound(), lane), mapped(source.getStep(), lane),
+      withRegisters(source.getInitArgs(), slots, lane));
   created->setDiscardableAttrs(source->getDiscardableAttrDictionary());
-  unsigned own = source.getInitArgs().size();
   {
     OpBuilder::InsertionGuard insertion(b);
     if (!created.getBody()->empty())
@@ -648,45 +661,29 @@ LogicalResult ParallelEmitter::emitFor(scf::ForOp source, Lane &lane) {
     b.setInsertionPointToStart(created.getBody());
     ix.pushScope();
     lane.map.map(source.getInductionVar(), created.getInductionVar());
-    for (unsigned i = 0; i < own; ++i)
-      lane.map.map(source.getRegionIterArg(i), created.getRegionIterArg(i));
-    for (auto [i, slot] : llvm::enumerate(slots))
-      current(slot) = created.getRegionIterArg(own + i);
+    bind(source.getRegionIterArgs(), created.getRegionIterArgs(), slots, lane);
     if (failed(emitBlock(*source.getBody(), MutableArrayRef<Lane>(lane))))
       return failure();
-    SmallVector<Value> yielded;
-    for (Value value : source.getBody()->getTerminator()->getOperands())
-      yielded.push_back(mapped(value, lane));
-    for (RegisterSlot slot : slots)
-      yielded.push_back(current(slot));
+    SmallVector<Value> yielded = withRegisters(
+        source.getBody()->getTerminator()->getOperands(), slots, lane);
     ix.popScope();
     b.setInsertionPointToEnd(created.getBody());
     scf::YieldOp::create(b, source.getLoc(), yielded);
   }
-  for (unsigned i = 0; i < own; ++i)
-    lane.map.map(source.getResult(i), created.getResult(i));
-  for (auto [i, slot] : llvm::enumerate(slots)) {
-    current(slot) = created.getResult(own + i);
-    written.insert(slot.first);
-  }
+  bindResults(source.getResults(), created, slots, lane);
   return success();
 }
 
 LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
-  llvm::SetVector<RegisterSlot> slots;
+  Slots slots;
   if (failed(collectWrites(source.getBefore(), lane, slots)) ||
       failed(collectWrites(source.getAfter(), lane, slots)))
     return failure();
-  SmallVector<Value> inits;
-  for (Value init : source.getInits())
-    inits.push_back(mapped(init, lane));
-  SmallVector<Type> beforeTypes, resultTypes(source.getResultTypes());
-  for (RegisterSlot slot : slots) {
-    inits.push_back(current(slot));
-    resultTypes.push_back(inits.back().getType());
-  }
-  for (Value init : inits)
-    beforeTypes.push_back(init.getType());
+  SmallVector<Value> inits = withRegisters(source.getInits(), slots, lane);
+  SmallVector<Type> beforeTypes(ValueRange(inits).getTypes());
+  SmallVector<Type> resultTypes(source.getResultTypes());
+  llvm::append_range(resultTypes,
+                     ArrayRef<Type>(beforeTypes).take_back(slots.size()));
   auto created = scf::WhileOp::create(b, source.getLoc(), resultTypes, inits);
   auto emitRegion = [&](Block &from, Region &to,
                         ArrayRef<Type> types) -> LogicalResult {
@@ -694,18 +691,11 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
     SmallVector<Location> locations(types.size(), source.getLoc());
     Block *block = b.createBlock(&to, to.end(), types, locations);
     ix.pushScope();
-    unsigned own = from.getNumArguments();
-    for (unsigned i = 0; i < own; ++i)
-      lane.map.map(from.getArgument(i), block->getArgument(i));
-    for (auto [i, slot] : llvm::enumerate(slots))
-      current(slot) = block->getArgument(own + i);
+    bind(from.getArguments(), block->getArguments(), slots, lane);
     if (failed(emitBlock(from, MutableArrayRef<Lane>(lane))))
       return failure();
-    SmallVector<Value> operands;
-    for (Value value : from.getTerminator()->getOperands())
-      operands.push_back(mapped(value, lane));
-    for (RegisterSlot slot : slots)
-      operands.push_back(current(slot));
+    SmallVector<Value> operands =
+        withRegisters(from.getTerminator()->getOperands(), slots, lane);
     ix.popScope();
     b.setInsertionPointToEnd(block);
     if (isa<scf::ConditionOp>(from.getTerminator()))
@@ -720,13 +710,7 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
       failed(emitRegion(source.getAfter().front(), created.getAfter(),
                         resultTypes)))
     return failure();
-  unsigned own = source.getNumResults();
-  for (unsigned i = 0; i < own; ++i)
-    lane.map.map(source.getResult(i), created.getResult(i));
-  for (auto [i, slot] : llvm::enumerate(slots)) {
-    current(slot) = created.getResult(own + i);
-    written.insert(slot.first);
-  }
+  bindResults(source.getResults(), created, slots, lane);
   return success();
 }
 

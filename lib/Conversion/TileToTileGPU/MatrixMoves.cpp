@@ -20,8 +20,7 @@ tilemlir::to_gpu::groupMatrices(ArrayRef<int64_t> matrices) {
 
 std::optional<int> KernelLowering::contiguousDimension(Operation *op,
                                                        Value buffer) {
-  tile::AllocOp alloc = tile::getAllocation(buffer);
-  FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
+  FailureOr<layout::SharedLayout> layout = sharedLayout(op, buffer);
   if (failed(layout))
     return std::nullopt;
   int64_t rank = cast<tile::BufferType>(buffer.getType()).getRank();
@@ -102,7 +101,7 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
       return failure();
     addressed.push_back(coordinates);
   }
-  return sharedAddresses(op, tile::getAllocation(buffer), addressed);
+  return sharedAddresses(op, buffer, addressed);
 }
 
 LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,

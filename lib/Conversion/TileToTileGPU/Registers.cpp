@@ -76,9 +76,20 @@ static bool hasConstantAccesses(Value buffer) {
               return hasConstantAccesses(view.getResult());
             })
             .Case<tile::CopyOp>([&](tile::CopyOp copy) {
-              auto offsets = copy.getSource() == buffer
-                                 ? copy.getSourceOffsets()
-                                 : copy.getDestOffsets();
+              bool isSource = copy.getSource() == buffer;
+              auto offsets =
+                  isSource ? copy.getSourceOffsets() : copy.getDestOffsets();
+              // Which elements a thread moves to or from a fragment depends on
+              // the thread, unless every thread holds all of them.
+              Value other = isSource ? copy.getDest() : copy.getSource();
+              auto type = dyn_cast<tile::BufferType>(other.getType());
+              if (type && type.isFragment()) {
+                auto alloc = tile::getAllocation(other);
+                tile::FragmentLayoutAttr layout =
+                    cast<tile::BufferType>(alloc.getType()).getFragmentLayout();
+                if (!layout || !layout.getLayout().isFullyReplicated())
+                  return false;
+              }
               return llvm::all_of(offsets, isConstantIndex);
             })
             .Case<tile::FillOp, tile::PrintOp>([](auto) { return true; })
@@ -105,15 +116,27 @@ bool KernelLowering::isHeldInRegisters(tile::AllocOp alloc) {
   return heldInRegisters.lookup(alloc);
 }
 
+static bool isSeenAsOtherType(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    return isa<tile::BitcastOp>(user) ||
+           (isa<tile::SubviewOp, tile::ReshapeOp>(user) &&
+            isSeenAsOtherType(user->getResult(0)));
+  });
+}
+
 Value KernelLowering::localMemory(tile::AllocOp alloc) {
   Value &memory = localMemories[alloc];
   if (!memory) {
     auto type = cast<tile::BufferType>(alloc.getType());
     auto space =
         gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Private);
-    auto memrefType =
-        MemRefType::get({type.getNumElements()}, type.getScalarType(),
-                        MemRefLayoutAttrInterface(), space);
+    // Buffers that are seen under another element type are arrays of integers.
+    int64_t unitBits = accessUnitBits(alloc);
+    Type element = isSeenAsOtherType(alloc) ? Type(b.getIntegerType(unitBits))
+                                            : type.getScalarType();
+    auto memrefType = MemRefType::get(
+        {type.getNumElements() * (type.getElementBits() / unitBits)}, element,
+        MemRefLayoutAttrInterface(), space);
     OpBuilder entryBuilder(entry);
     memory = memref::AllocaOp::create(entryBuilder, alloc.getLoc(), memrefType);
   }
@@ -131,6 +154,66 @@ static Coordinate linearize(IndexBuilder &ix, ArrayRef<int64_t> shape,
 
 static Value toIndex(OpBuilder &b, Location loc, Value value) {
   return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), value);
+}
+
+/// Joins access units, first one lowest, to a value of `type`.
+static Value joinUnits(OpBuilder &b, Location loc, ArrayRef<Value> units,
+                       Type type) {
+  unsigned unitBits = units.front().getType().getIntOrFloatBitWidth();
+  if (type.isInteger(1))
+    return arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne, units.front(),
+        arith::ConstantIntOp::create(b, loc, 0, unitBits));
+  Type wide = b.getIntegerType(unitBits * units.size());
+  Value joined;
+  for (auto [position, unit] : llvm::enumerate(units)) {
+    Value part = b.createOrFold<arith::ExtUIOp>(loc, wide, unit);
+    if (position > 0)
+      part = arith::ShLIOp::create(
+          b, loc, part,
+          arith::ConstantIntOp::create(b, loc, wide, position * unitBits));
+    joined = joined ? arith::OrIOp::create(b, loc, joined, part) : part;
+  }
+  return type == wide ? joined : arith::BitcastOp::create(b, loc, type, joined);
+}
+
+/// The inverse: `count` units of a value.
+static SmallVector<Value> splitUnits(OpBuilder &b, Location loc, Value value,
+                                     unsigned unitBits, int64_t count) {
+  Type unit = b.getIntegerType(unitBits);
+  if (value.getType().isInteger(1))
+    return {arith::ExtUIOp::create(b, loc, unit, value)};
+  Type wide = b.getIntegerType(unitBits * count);
+  if (value.getType() != wide)
+    value = arith::BitcastOp::create(b, loc, wide, value);
+  if (count == 1)
+    return {value};
+  SmallVector<Value> units;
+  for (int64_t position = 0; position < count; ++position) {
+    Value part = value;
+    if (position > 0)
+      part = arith::ShRUIOp::create(
+          b, loc, part,
+          arith::ConstantIntOp::create(b, loc, wide, position * unitBits));
+    units.push_back(arith::TruncIOp::create(b, loc, unit, part));
+  }
+  return units;
+}
+
+Value KernelLowering::localPosition(tile::AllocOp alloc, const LaneAccess &lane,
+                                    int64_t unit) {
+  auto type = cast<tile::BufferType>(alloc.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (!shape.empty())
+    shape.back() *= type.getElementBits() / accessUnitBits(alloc);
+  Coordinate linear = linearize(ix, shape, lane.coordinates);
+  linear.constant += unit;
+  Value index = ix.materialize(linear);
+  // A false predicate must not access what is beyond the buffer.
+  if (lane.predicate)
+    index = arith::SelectOp::create(b, ix.loc(), lane.predicate, index,
+                                    ix.i32(unit));
+  return toIndex(b, ix.loc(), index);
 }
 
 FailureOr<SmallVector<Value>>
@@ -151,14 +234,16 @@ KernelLowering::loadLocal(Operation *op, Value buffer,
     }
     return results;
   }
+  auto type = cast<tile::BufferType>(buffer.getType());
+  int64_t units = type.getElementBits() / accessUnitBits(alloc);
   for (const LaneAccess &lane : lanes) {
-    Value index = ix.materialize(linearize(ix, shape, lane.coordinates));
-    // A false predicate must not read beyond the buffer.
-    if (lane.predicate)
-      index = arith::SelectOp::create(b, ix.loc(), lane.predicate, index,
-                                      ix.i32(0));
-    results.push_back(memref::LoadOp::create(b, ix.loc(), localMemory(alloc),
-                                             toIndex(b, ix.loc(), index)));
+    SmallVector<Value> loaded;
+    for (int64_t unit = 0; unit < units; ++unit)
+      loaded.push_back(memref::LoadOp::create(
+          b, ix.loc(), localMemory(alloc), localPosition(alloc, lane, unit)));
+    results.push_back(isSeenAsOtherType(alloc)
+                          ? joinUnits(b, ix.loc(), loaded, type.getScalarType())
+                          : loaded.front());
   }
   return results;
 }
@@ -185,21 +270,24 @@ LogicalResult KernelLowering::storeLocal(Operation *op, Value buffer,
     writeRegisters(alloc, registers);
     return success();
   }
+  auto type = cast<tile::BufferType>(buffer.getType());
+  int64_t unitBits = accessUnitBits(alloc);
+  Value memory = localMemory(alloc);
   for (auto [value, lane] : llvm::zip_equal(values, lanes)) {
-    Value index = ix.materialize(linearize(ix, shape, lane.coordinates));
-    Value memory = localMemory(alloc);
-    if (lane.predicate) {
-      Value safeIndex = arith::SelectOp::create(b, ix.loc(), lane.predicate,
-                                                index, ix.i32(0));
-      Value position = toIndex(b, ix.loc(), safeIndex);
-      Value old = memref::LoadOp::create(b, ix.loc(), memory, position);
-      Value chosen =
-          arith::SelectOp::create(b, ix.loc(), lane.predicate, value, old);
-      memref::StoreOp::create(b, ix.loc(), chosen, memory, position);
-      continue;
+    SmallVector<Value> units{value};
+    if (isSeenAsOtherType(alloc))
+      units = splitUnits(b, ix.loc(), value, unitBits,
+                         type.getElementBits() / unitBits);
+    for (auto [unit, part] : llvm::enumerate(units)) {
+      Value position = localPosition(alloc, lane, unit);
+      Value stored = part;
+      if (lane.predicate) {
+        Value old = memref::LoadOp::create(b, ix.loc(), memory, position);
+        stored =
+            arith::SelectOp::create(b, ix.loc(), lane.predicate, part, old);
+      }
+      memref::StoreOp::create(b, ix.loc(), stored, memory, position);
     }
-    memref::StoreOp::create(b, ix.loc(), value, memory,
-                            toIndex(b, ix.loc(), index));
   }
   return success();
 }

@@ -17,15 +17,36 @@
 using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
-FailureOr<layout::SharedLayout>
-KernelLowering::sharedLayout(Operation *user, tile::AllocOp alloc) {
+FailureOr<layout::SharedLayout> KernelLowering::sharedLayout(Operation *user,
+                                                             Value buffer) {
+  tile::AllocOp alloc = tile::getAllocation(buffer);
   auto type = cast<tile::BufferType>(alloc.getType());
   tile::SharedLayoutAttr attr = type.getSharedLayout();
   if (!attr)
     return user->emitOpError()
            << "uses shared buffer '" << tile::getUserName(alloc)
            << "', which has no layout";
-  return attr.getLayout(type.getShape(), type.getElementBits());
+  layout::SharedLayout whole =
+      attr.getLayout(type.getShape(), type.getElementBits());
+  int64_t unitBits = accessUnitBits(buffer);
+  int64_t units = type.getElementBits() / unitBits;
+  if (units == 1)
+    return whole;
+  // Narrower elements lie side by side where one wide element does: swizzles
+  // move 16 bytes at a time.
+  if (whole.fastestDim() != whole.rank() - 1)
+    return user->emitOpError()
+           << "accesses '" << tile::getUserName(alloc) << "' as elements of "
+           << unitBits << " bits instead of " << type.getElementBits()
+           << ", but its layout does not keep rows together";
+  std::vector<int64_t> shape = whole.shape();
+  shape.back() *= units;
+  auto narrow = layout::SharedLayout::create(
+      std::move(shape), unitBits, whole.order(), whole.panelElements() * units,
+      whole.swizzleBytes());
+  if (!narrow)
+    return user->emitOpError(narrow.error());
+  return *narrow;
 }
 
 FailureOr<int64_t> KernelLowering::sharedOffset(Operation *user,
@@ -102,14 +123,13 @@ Value KernelLowering::swizzledOffset(const layout::SharedLayout &layout,
 }
 
 FailureOr<SmallVector<SharedAddress>>
-KernelLowering::sharedAddresses(Operation *user, tile::AllocOp alloc,
+KernelLowering::sharedAddresses(Operation *user, Value buffer,
                                 ArrayRef<Coordinates> coordinates) {
-  FailureOr<layout::SharedLayout> layoutOr = sharedLayout(user, alloc);
-  FailureOr<int64_t> bufferOr = sharedOffset(user, alloc);
-  if (failed(layoutOr) || failed(bufferOr))
+  FailureOr<layout::SharedLayout> layoutOr = sharedLayout(user, buffer);
+  FailureOr<int64_t> start = sharedOffset(user, tile::getAllocation(buffer));
+  if (failed(layoutOr) || failed(start))
     return failure();
   const layout::SharedLayout &layout = *layoutOr;
-  int64_t buffer = *bufferOr;
   if (layout.elementBits() % 8)
     return user->emitOpError(
         "accesses elements narrower than a byte in shared memory");
@@ -193,13 +213,13 @@ KernelLowering::sharedAddresses(Operation *user, tile::AllocOp alloc,
         baseValues.push_back(ix.add(value, slot));
       }
       for (auto [lane, use] : llvm::enumerate(plan.uses))
-        result[lane] = {baseValues[use.base], use.addBytes + buffer};
+        result[lane] = {baseValues[use.base], use.addBytes + *start};
       return result;
     }
   }
   for (auto [lane, address] : llvm::enumerate(result)) {
     address.base = swizzledOffset(layout, coordinates[lane]);
-    address.offset = buffer;
+    address.offset = *start;
   }
   return result;
 }
@@ -245,16 +265,13 @@ KernelLowering::groupShared(const layout::SharedLayout &layout,
 FailureOr<SmallVector<Value>>
 KernelLowering::loadShared(Operation *op, Value buffer,
                            ArrayRef<LaneAccess> lanes) {
-  tile::AllocOp alloc = tile::getAllocation(buffer);
-  FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
+  FailureOr<layout::SharedLayout> layout = sharedLayout(op, buffer);
   if (failed(layout))
     return failure();
   auto type = cast<tile::BufferType>(buffer.getType());
-  auto allocType = cast<tile::BufferType>(alloc.getType());
   int64_t bytes = elementBytes(type.getElementType());
-  bool sameWidth = type.getElementBits() == allocType.getElementBits();
   SmallVector<LaneGroup> groups;
-  if (sameWidth)
+  if (type.getElementBits() == layout->elementBits())
     groups = groupShared(*layout, lanes);
   else
     for (size_t i = 0; i < lanes.size(); ++i)
@@ -263,7 +280,7 @@ KernelLowering::loadShared(Operation *op, Value buffer,
   for (LaneGroup group : groups)
     starts.push_back(lanes[group.first].coordinates);
   FailureOr<SmallVector<SharedAddress>> addresses =
-      sharedAddresses(op, alloc, starts);
+      sharedAddresses(op, buffer, starts);
   if (failed(addresses))
     return failure();
   SmallVector<Value> results;
@@ -286,15 +303,13 @@ KernelLowering::loadShared(Operation *op, Value buffer,
 LogicalResult KernelLowering::storeShared(Operation *op, Value buffer,
                                           ArrayRef<Value> values,
                                           ArrayRef<LaneAccess> lanes) {
-  tile::AllocOp alloc = tile::getAllocation(buffer);
-  FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
+  FailureOr<layout::SharedLayout> layout = sharedLayout(op, buffer);
   if (failed(layout))
     return failure();
   auto type = cast<tile::BufferType>(buffer.getType());
-  auto allocType = cast<tile::BufferType>(alloc.getType());
   int64_t bytes = elementBytes(type.getElementType());
   SmallVector<LaneGroup> groups;
-  if (type.getElementBits() == allocType.getElementBits())
+  if (type.getElementBits() == layout->elementBits())
     groups = groupShared(*layout, lanes);
   else
     for (size_t i = 0; i < lanes.size(); ++i)
@@ -303,7 +318,7 @@ LogicalResult KernelLowering::storeShared(Operation *op, Value buffer,
   for (LaneGroup group : groups)
     starts.push_back(lanes[group.first].coordinates);
   FailureOr<SmallVector<SharedAddress>> addresses =
-      sharedAddresses(op, alloc, starts);
+      sharedAddresses(op, buffer, starts);
   if (failed(addresses))
     return failure();
   for (auto [group, address] : llvm::zip_equal(groups, *addresses)) {

@@ -107,87 +107,132 @@ FailureOr<FragmentView> KernelLowering::viewFragment(Operation *user,
   return refuse("a fragment cannot be seen under another element type");
 }
 
+static int64_t elementBits(Value buffer) {
+  return cast<tile::BufferType>(buffer.getType()).getElementBits();
+}
+
+static int64_t narrowestView(Value buffer) {
+  int64_t bits = elementBits(buffer);
+  for (Operation *user : buffer.getUsers())
+    if (isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(user))
+      bits = std::min(bits, narrowestView(user->getResult(0)));
+  return bits;
+}
+
+int64_t KernelLowering::accessUnitBits(Value buffer) {
+  if (cast<tile::BufferType>(buffer.getType()).isLocal())
+    return narrowestView(tile::getAllocation(buffer));
+  int64_t bits = elementBits(buffer);
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (!isa<tile::SubviewOp, tile::ReshapeOp, tile::BitcastOp>(op))
+      break;
+    buffer = op->getOperand(0);
+    bits = std::min(bits, elementBits(buffer));
+  }
+  return bits;
+}
+
+/// Coordinates in the source of a reshape, from those in its result. Groups of
+/// dimensions with equal products map separately.
+static Coordinates mapReshape(IndexBuilder &ix, ArrayRef<int64_t> from,
+                              ArrayRef<int64_t> to,
+                              const Coordinates &coordinates) {
+  Coordinates mapped(to.size());
+  size_t f = 0, t = 0;
+  while (f < from.size() || t < to.size()) {
+    size_t firstFrom = f, firstTo = t;
+    int64_t fromProduct = 1, toProduct = 1;
+    if (f < from.size())
+      fromProduct = from[f++];
+    if (t < to.size())
+      toProduct = to[t++];
+    while (fromProduct != toProduct) {
+      if (fromProduct < toProduct)
+        fromProduct *= from[f++];
+      else
+        toProduct *= to[t++];
+    }
+    Coordinate linear;
+    for (size_t d = firstFrom; d < f; ++d)
+      linear = ix.add(ix.mul(linear, from[d]), coordinates[d]);
+    for (size_t d = t; d-- > firstTo;) {
+      int64_t size = to[d];
+      if (d == firstTo) {
+        mapped[d] = linear;
+        break;
+      }
+      if (linear.isConstant()) {
+        mapped[d] = Coordinate::get(linear.constant % size);
+        linear = Coordinate::get(linear.constant / size);
+        continue;
+      }
+      Value value = ix.materialize(linear);
+      int64_t divisor = linear.divisor();
+      mapped[d] = Coordinate();
+      if (divisor % size)
+        mapped[d].other = ix.remainder(value, size),
+        mapped[d].otherDivisor = std::gcd(divisor, size);
+      linear = Coordinate();
+      linear.other = ix.divide(value, size);
+      linear.otherDivisor = divisor % size ? 1 : divisor / size;
+    }
+  }
+  return mapped;
+}
+
 LogicalResult KernelLowering::mapToAllocation(Operation *user, Value buffer,
                                               Coordinates &coordinates) {
-  Operation *op = buffer.getDefiningOp();
-  if (!op)
-    return user->emitOpError("uses a buffer that is no allocation or view");
-  if (isa<tile::AllocOp>(op))
-    return success();
-  if (auto subview = dyn_cast<tile::SubviewOp>(op)) {
-    auto resultType = cast<tile::BufferType>(subview.getType());
-    SmallVector<int64_t> kept =
-        keptDimensions(subview.getSizes(), resultType.getShape());
-    Coordinates mapped;
-    for (Value offset : subview.getOffsets())
-      mapped.push_back(ix.fromValue(offset));
-    for (auto [viewDim, sourceDim] : llvm::enumerate(kept))
-      mapped[sourceDim] = ix.add(mapped[sourceDim], coordinates[viewDim]);
-    coordinates = std::move(mapped);
-    return mapToAllocation(user, subview.getSource(), coordinates);
-  }
-  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-    ArrayRef<int64_t> from =
-        cast<tile::BufferType>(reshape.getType()).getShape();
-    ArrayRef<int64_t> to =
-        cast<tile::BufferType>(reshape.getSource().getType()).getShape();
-    Coordinates mapped(to.size());
-    // Groups of dimensions with equal products map separately.
-    size_t f = 0, t = 0;
-    while (f < from.size() || t < to.size()) {
-      size_t firstFrom = f, firstTo = t;
-      int64_t fromProduct = 1, toProduct = 1;
-      if (f < from.size())
-        fromProduct = from[f++];
-      if (t < to.size())
-        toProduct = to[t++];
-      while (fromProduct != toProduct) {
-        if (fromProduct < toProduct)
-          fromProduct *= from[f++];
-        else
-          toProduct *= to[t++];
-      }
-      Coordinate linear;
-      for (size_t d = firstFrom; d < f; ++d)
-        linear = ix.add(ix.mul(linear, from[d]), coordinates[d]);
-      for (size_t d = t; d-- > firstTo;) {
-        int64_t size = to[d];
-        if (d == firstTo) {
-          mapped[d] = linear;
-          break;
-        }
-        if (linear.isConstant()) {
-          mapped[d] = Coordinate::get(linear.constant % size);
-          linear = Coordinate::get(linear.constant / size);
-          continue;
-        }
-        Value value = ix.materialize(linear);
-        int64_t divisor = linear.divisor();
-        mapped[d] = Coordinate();
-        if (divisor % size)
-          mapped[d].other = ix.remainder(value, size),
-          mapped[d].otherDivisor = std::gcd(divisor, size);
-        linear = Coordinate();
-        linear.other = ix.divide(value, size);
-        linear.otherDivisor = divisor % size ? 1 : divisor / size;
-      }
-    }
-    coordinates = std::move(mapped);
-    return mapToAllocation(user, reshape.getSource(), coordinates);
-  }
-  auto bitcast = cast<tile::BitcastOp>(op);
-  int64_t viewBits = cast<tile::BufferType>(bitcast.getType()).getElementBits();
-  int64_t sourceBits =
-      cast<tile::BufferType>(bitcast.getSource().getType()).getElementBits();
-  if (viewBits < sourceBits)
-    return user->emitOpError() << "accesses '" << tile::getUserName(buffer)
-                               << "' through a view with narrower elements ("
-                               << viewBits << " bits instead of " << sourceBits
-                               << "); declare the buffer with the narrower "
-                                  "type and view it as the wider";
+  // Along the last dimension of every view, coordinates and extents count units
+  // of the narrowest elements, so that changes of the element type keep them.
+  int64_t unitBits = accessUnitBits(buffer);
+  auto unitsOf = [&](Value view) { return elementBits(view) / unitBits; };
+  auto shapeInUnits = [&](Value view) {
+    ArrayRef<int64_t> shape = cast<tile::BufferType>(view.getType()).getShape();
+    SmallVector<int64_t> result(shape);
+    if (!result.empty())
+      result.back() *= unitsOf(view);
+    return result;
+  };
+  auto refuse = [&](StringRef reason) {
+    return user->emitOpError()
+           << "accesses '" << tile::getUserName(buffer) << "' as elements of "
+           << elementBits(buffer) << " bits, but " << reason;
+  };
   if (!coordinates.empty())
-    coordinates.back() = ix.mul(coordinates.back(), viewBits / sourceBits);
-  return mapToAllocation(user, bitcast.getSource(), coordinates);
+    coordinates.back() = ix.mul(coordinates.back(), unitsOf(buffer));
+  for (Value view = buffer;;) {
+    Operation *op = view.getDefiningOp();
+    if (!op)
+      return user->emitOpError("uses a buffer that is no allocation or view");
+    if (isa<tile::AllocOp>(op))
+      return success();
+    Value source = op->getOperand(0);
+    if (auto subview = dyn_cast<tile::SubviewOp>(op)) {
+      auto resultType = cast<tile::BufferType>(subview.getType());
+      SmallVector<int64_t> kept =
+          keptDimensions(subview.getSizes(), resultType.getShape());
+      int64_t last = static_cast<int64_t>(subview.getSizes().size()) - 1;
+      if (unitsOf(source) > 1 && resultType.getRank() > 0 &&
+          (kept.empty() || kept.back() != last))
+        return refuse("a view on the way is a column, whose elements are not "
+                      "side by side");
+      Coordinates mapped;
+      for (Value offset : subview.getOffsets())
+        mapped.push_back(ix.fromValue(offset));
+      if (last >= 0)
+        mapped.back() = ix.mul(mapped.back(), unitsOf(source));
+      for (auto [viewDim, sourceDim] : llvm::enumerate(kept))
+        mapped[sourceDim] = ix.add(mapped[sourceDim], coordinates[viewDim]);
+      coordinates = std::move(mapped);
+    } else if (isa<tile::ReshapeOp>(op)) {
+      SmallVector<int64_t> from = shapeInUnits(view), to = shapeInUnits(source);
+      if (unitsOf(source) > 1 && (from.empty() || to.empty()))
+        return refuse("a view on the way is a scalar");
+      coordinates = mapReshape(ix, from, to, coordinates);
+    }
+    // A bitcast keeps the units of every row.
+    view = source;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -519,7 +564,7 @@ KernelLowering::atomic(tile::AtomicOp op, Value storage, ArrayRef<Value> values,
       return failure();
   }
   FailureOr<SmallVector<SharedAddress>> addresses =
-      sharedAddresses(op, tile::getAllocation(storage), coordinates);
+      sharedAddresses(op, storage, coordinates);
   if (failed(addresses))
     return failure();
   for (auto [value, lane, address] :

@@ -173,3 +173,40 @@ func.func @print_and_assert(%A: memref<20xf8E4M3FN>) {
   return
 }
 }
+
+// Halves of the elements of a shared buffer lie side by side: eight of them are one vector, whatever the swizzle.
+// CHECK-LABEL: func.func @narrow_view
+func.func @narrow_view(%A: memref<32x64xi16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<32x32xf32, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 128>>
+    %h = tile.bitcast %s : !tile.buffer<32x32xf32, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 128>> to !tile.buffer<32x64xi16, shared>
+    // CHECK: tile_gpu.shared_load {{.*}} vector<8xi16>
+    // CHECK: tile_gpu.global_store {{.*}} vector<8xi16>
+    tile.copy %h[%z, %z] [32, 64] to %A[%z, %z] [32, 64] {bounds = #tile<bounds full>} : !tile.buffer<32x64xi16, shared> to memref<32x64xi16>
+  }
+  return
+}
+
+// A thread's own buffer under another type is an array of the narrowest elements.
+// CHECK-LABEL: func.func @local_view
+// CHECK: memref.alloca() : memref<4xi8, #gpu.address_space<private>>
+func.func @local_view(%A: memref<1xi8>, %v: f32) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %x = tile.alloc "x" : !tile.buffer<1xf32, local>
+    %o = tile.bitcast %x : !tile.buffer<1xf32, local> to !tile.buffer<4xi8, local>
+    // CHECK: arith.bitcast %{{.*}} : f32 to i32
+    // CHECK-COUNT-4: memref.store
+    tile.store %v, %x[%z] : f32, !tile.buffer<1xf32, local>
+    // CHECK: memref.load
+    %b = tile.load %o[%one] : !tile.buffer<4xi8, local> -> i8
+    tile.store %b, %A[%z] {bounds = #tile<bounds full>} : i8, memref<1xi8>
+  }
+  return
+}

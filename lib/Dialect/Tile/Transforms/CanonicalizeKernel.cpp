@@ -1,10 +1,12 @@
 //===- CanonicalizeKernel.cpp - tile-canonicalize-kernel --------*- C++ -*-===//
 //
 // Normal form of traced kernels: allocations at the top with their annotated
-// layouts, static loop extents, constants folded, nothing dead.
+// layouts, static loop extents, explicit indices in parallel loops, constants
+// folded, nothing dead.
 //
 //===----------------------------------------------------------------------===//
 #include "DynamicExtents.h"
+#include "ParallelViews.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 
@@ -222,6 +224,7 @@ struct CanonicalizeKernel
     root->walk([&](KernelOp kernel) {
       hoistAllocations(kernel);
       hoistViews(kernel);
+      foldParallelViews(kernel);
       ok &= succeeded(consumeAnnotations(kernel));
     });
     if (!ok)

@@ -162,3 +162,43 @@ func.func @unroll(%n: i32, %A: memref<?x?xf32>) {
   }
   return
 }
+
+// -----
+
+// Views that depend on the iteration become indices; the change of the element type moves in front of the loop.
+// CHECK-LABEL: func.func @parallel_views
+// CHECK: %[[TILE:.*]] = tile.alloc "tile" : <16x32xf32, shared>
+// CHECK: %[[WORDS:.*]] = tile.bitcast %[[TILE]] : <16x32xf32, shared> to <16x64xui16, shared>
+// CHECK: tile.parallel [16, 8]
+// CHECK: ^bb0(%[[I:.*]]: i32, %[[J:.*]]: i32):
+// CHECK-NOT: tile.subview
+// CHECK: %[[AT:.*]] = arith.addi %[[J]], %c16_i32
+// CHECK: tile.load %[[WORDS]][%[[I]], %[[AT]]]
+// CHECK: arith.divui %[[J]], %c4_i32
+// CHECK: arith.remui %[[J]], %c4_i32
+// CHECK-NOT: tile.reshape
+// CHECK: tile.load %[[TILE]][%[[I]], %{{.*}}] : !tile.buffer<16x32xf32, shared> -> f32
+func.func @parallel_views(%A: memref<16x32xf32>, %B: memref<16x8xui16>, %C: memref<16x8xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %tile = tile.alloc "tile" : !tile.buffer<16x32xf32, shared>
+    tile.copy %A[%c0, %c0] [16, 32] to %tile[%c0, %c0] [16, 32] : memref<16x32xf32> to !tile.buffer<16x32xf32, shared>
+    tile.parallel [16, 8] {
+    ^bb0(%i: i32, %j: i32):
+      %part = tile.subview %tile[%i, %c8] [1, 4] : !tile.buffer<16x32xf32, shared> to !tile.buffer<4xf32, shared>
+      %words = tile.bitcast %part : !tile.buffer<4xf32, shared> to !tile.buffer<8xui16, shared>
+      %x = tile.load %words[%j] : !tile.buffer<8xui16, shared> -> i16
+      tile.store %x, %B[%i, %j] : i16, memref<16x8xui16>
+      %row = tile.subview %tile[%i, %c0] [1, 32] : !tile.buffer<16x32xf32, shared> to !tile.buffer<32xf32, shared>
+      %square = tile.reshape %row : !tile.buffer<32xf32, shared> to !tile.buffer<8x4xf32, shared>
+      %q = arith.divui %j, %c4 : i32
+      %r = arith.remui %j, %c4 : i32
+      %y = tile.load %square[%q, %r] : !tile.buffer<8x4xf32, shared> -> f32
+      tile.store %y, %C[%i, %j] : f32, memref<16x8xf32>
+    }
+  }
+  return
+}
