@@ -35,6 +35,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-to-tile-gpu",
     "tile-gpu-promote-fragments",
     "tile-gpu-prefetch-fragments",
+    "tile-gpu-expand-double-math",
     "tile-outline-kernels",
     "gpu.module(tile-gpu-to-nvvm)",
     "tile-emit-ptx",

@@ -15,8 +15,9 @@
 // | pow | exp(y log x) with the sign rules of C | grows with abs(y log x) |
 //
 // Fast math uses ex2.approx, lg2.approx, sin.approx, cos.approx and
-// tanh.approx directly. 16-bit types compute in f32 and round once. The
-// double-precision transcendental functions are refused.
+// tanh.approx directly. 16-bit types compute in f32 and round once. Functions
+// of f64 are arithmetic already (tile-gpu-expand-double-math); those that are
+// not are refused.
 //
 //===----------------------------------------------------------------------===//
 #include "ElementaryFunctions.h"

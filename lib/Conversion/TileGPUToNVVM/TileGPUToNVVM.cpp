@@ -4,6 +4,7 @@
 
 #include "tilemlir/Conversion/Passes.h"
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Dialect/TileGPU/Transforms/ExactArithmetic.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -75,6 +76,7 @@ static void expandPredicates(Operation *root) {
 }
 
 /// Products and sums may be fused, as CUDA compilers do; fast math allows more.
+/// Not where the rounding of each operation counts.
 static void setFastMathFlags(Operation *root, bool fast) {
   auto flags = LLVM::FastmathFlags::contract;
   if (fast)
@@ -82,8 +84,10 @@ static void setFastMathFlags(Operation *root, bool fast) {
             LLVM::FastmathFlags::arcp | LLVM::FastmathFlags::nsz;
   auto attr = LLVM::FastmathFlagsAttr::get(root->getContext(), flags);
   root->walk([&](LLVM::FastmathFlagsInterface op) {
-    if (!isa<LLVM::CallIntrinsicOp>(op.getOperation()))
-      op->setAttr(op.getFastmathAttrName(), attr);
+    if (op->removeDiscardableAttr(tilemlir::kExactArithmeticAttr) ||
+        isa<LLVM::CallIntrinsicOp>(op.getOperation()))
+      return;
+    op->setAttr(op.getFastmathAttrName(), attr);
   });
 }
 

@@ -74,4 +74,27 @@ def TileGPUPrefetchFragments : Pass<"tile-gpu-prefetch-fragments", "::mlir::Modu
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileGPUExpandDoubleMath : Pass<"tile-gpu-expand-double-math"> {
+  let summary = "elementary functions of f64 as arithmetic";
+  let description = [{
+    exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, tanh, erf, rsqrt,
+    pow and fpowi of `math` on f64, for which GPUs have no instructions. Within
+    1.5 units in the last place (tanh, erf and pow 2, tan 3) for all arguments,
+    right for infinities, NaN, zeros and subnormals. Other functions stay, and are
+    refused by `tile-gpu-to-nvvm`. Operations that must not be contracted are
+    marked `tile_gpu.exact`.
+
+    ```mlir
+    // before
+    %y = math.exp %x : f64
+    // after
+    %n = math.roundeven %t : f64
+    %r = math.fma %n, %ln2, %x {tile_gpu.exact} : f64
+    // ... a polynomial in %r
+    %y = arith.mulf %p, %power {tile_gpu.exact} : f64
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // TILEMLIR_DIALECT_TILEGPU_TRANSFORMS_PASSES
