@@ -2,7 +2,12 @@
 //
 // A parallel loop is a plain nest that LLVM vectorises. Accesses to tensors
 // whose indices have a known range over the nest are tested once before it: one
-// copy of the nest runs without tests, the other tests every access.
+// copy of the nest runs without tests. The other copy, for tiles at the edge of
+// a tensor, finds for every row of the nest the run of iterations whose
+// accesses are inside; only iterations around it test every access. (Masked
+// accesses would cost every iteration, and AVX2 has none for 8- and 16-bit
+// elements.) Conditions of the program that guard accesses are treated in the
+// same way.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -101,6 +106,64 @@ KernelEmitter::getInterval(ParallelOp op, ArrayRef<Value> extents,
       .Default([](Operation *) { return Result(); });
 }
 
+/// An access to a tensor that may need a test.
+static bool getTensorAccess(Operation *op, Value &storage, ValueRange &indices,
+                            std::optional<Bounds> &bounds) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](LoadOp load) {
+        storage = load.getSource();
+        indices = load.getIndices();
+        bounds = load.getBounds();
+      })
+      .Case<StoreOp, AtomicOp>([&](auto write) {
+        storage = write.getDest();
+        indices = write.getIndices();
+        bounds = write.getBounds();
+      });
+  return storage && isa<MemRefType>(storage.getType());
+}
+
+/// Comparisons that guard all of what an `if` of the body does.
+static SmallVector<arith::CmpIOp> getGuards(ParallelOp op) {
+  SmallVector<arith::CmpIOp> guards;
+  std::function<void(Value)> collect = [&](Value condition) {
+    Operation *def = condition.getDefiningOp();
+    if (auto both = dyn_cast_or_null<arith::AndIOp>(def)) {
+      collect(both.getLhs());
+      collect(both.getRhs());
+    } else if (auto compare = dyn_cast_or_null<arith::CmpIOp>(def)) {
+      if (compare.getLhs().getType().isInteger(32) &&
+          op->isProperAncestor(compare))
+        guards.push_back(compare);
+    }
+  };
+  for (auto branch : op.getBodyBlock()->getOps<scf::IfOp>())
+    if (branch.getNumResults() == 0 && !branch.elseBlock())
+      collect(branch.getCondition());
+  return guards;
+}
+
+/// The comparison as `lower < upper`, or `lower <= upper` if `isEqualTaken`.
+static bool getOrder(arith::CmpIOp compare, Value &lower, Value &upper,
+                     bool &isEqualTaken) {
+  lower = compare.getLhs();
+  upper = compare.getRhs();
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sle:
+    break;
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sge:
+    std::swap(lower, upper);
+    break;
+  default:
+    return false;
+  }
+  isEqualTaken = compare.getPredicate() == arith::CmpIPredicate::sle ||
+                 compare.getPredicate() == arith::CmpIPredicate::sge;
+  return true;
+}
+
 Value KernelEmitter::emitRangeTest(ParallelOp op, ArrayRef<Value> extents,
                                    llvm::SmallPtrSetImpl<Operation *> &proven) {
   Value test = s.boolean(true);
@@ -108,18 +171,7 @@ Value KernelEmitter::emitRangeTest(ParallelOp op, ArrayRef<Value> extents,
     Value storage;
     ValueRange indices;
     std::optional<Bounds> bounds;
-    llvm::TypeSwitch<Operation *>(access)
-        .Case([&](LoadOp load) {
-          storage = load.getSource();
-          indices = load.getIndices();
-          bounds = load.getBounds();
-        })
-        .Case<StoreOp, AtomicOp>([&](auto write) {
-          storage = write.getDest();
-          indices = write.getIndices();
-          bounds = write.getBounds();
-        });
-    if (!storage || !isa<MemRefType>(storage.getType()) ||
+    if (!getTensorAccess(access, storage, indices, bounds) ||
         !needsTest(access, bounds))
       return;
     Value inside = s.boolean(true);
@@ -133,25 +185,185 @@ Value KernelEmitter::emitRangeTest(ParallelOp op, ArrayRef<Value> extents,
     proven.insert(access);
     test = s.both(test, inside);
   });
+  for (arith::CmpIOp guard : getGuards(op)) {
+    Value lower, upper;
+    bool isEqualTaken;
+    if (!getOrder(guard, lower, upper, isEqualTaken))
+      continue;
+    auto low = getInterval(op, extents, lower);
+    auto high = getInterval(op, extents, upper);
+    if (!low || !high)
+      continue;
+    proven.insert(guard);
+    test = s.both(test, isEqualTaken ? s.lessEqual(low->second, high->first)
+                                     : s.less(low->second, high->first));
+  }
   return test;
+}
+
+std::optional<Value> KernelEmitter::evaluateInRow(ParallelOp op, Value value) {
+  if (!op.getBody().isAncestor(value.getParentRegion()))
+    return lookupI64(value);
+  if (auto constant = ScalarBuilder::constantOf(value))
+    return s.i64(*constant);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    bool isOuter = argument.getOwner() == op.getBodyBlock() &&
+                   argument.getArgNumber() + 1 < op.getBody().getNumArguments();
+    return isOuter ? std::optional<Value>(wideIndices.lookup(value))
+                   : std::nullopt;
+  }
+  Operation *def = value.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(def))
+    return std::nullopt;
+  auto x = evaluateInRow(op, def->getOperand(0));
+  auto y = evaluateInRow(op, def->getOperand(1));
+  if (!x || !y)
+    return std::nullopt;
+  return isa<arith::AddIOp>(def)   ? s.add(*x, *y)
+         : isa<arith::SubIOp>(def) ? s.sub(*x, *y)
+                                   : s.mul(*x, *y);
+}
+
+std::optional<Value> KernelEmitter::getRowOffset(ParallelOp op, Value value) {
+  Region &body = op.getBody();
+  if (value == body.getArguments().back())
+    return s.i64(0);
+  Operation *def = value.getDefiningOp();
+  if (!def || !isa<arith::AddIOp, arith::SubIOp>(def))
+    return std::nullopt;
+  bool isSum = isa<arith::AddIOp>(def);
+  for (unsigned side : {0u, 1u}) {
+    if (side == 1 && !isSum)
+      break;
+    auto offset = getRowOffset(op, def->getOperand(side));
+    if (!offset)
+      continue;
+    auto rest = evaluateInRow(op, def->getOperand(1 - side));
+    if (!rest)
+      return std::nullopt;
+    return isSum ? s.add(*offset, *rest) : s.sub(*offset, *rest);
+  }
+  return std::nullopt;
+}
+
+KernelEmitter::Interval
+KernelEmitter::emitRowRun(ParallelOp op, ArrayRef<Value> extents,
+                          llvm::SmallPtrSetImpl<Operation *> &proven) {
+  Value extent = extents.back();
+  Value first = s.i64(0), last = extent;
+  Value rowInside = s.boolean(true);
+  op.getBody().walk([&](Operation *access) {
+    Value storage;
+    ValueRange indices;
+    std::optional<Bounds> bounds;
+    if (!getTensorAccess(access, storage, indices, bounds) ||
+        !needsTest(access, bounds))
+      return;
+    Value low = first, high = last, inside = rowInside;
+    for (auto [index, size] : llvm::zip(indices, tensors[storage].sizes)) {
+      if (auto offset = getRowOffset(op, index)) {
+        low = s.maximum(low, s.sub(s.i64(0), *offset));
+        high = s.minimum(high, s.sub(size, *offset));
+      } else if (auto position = evaluateInRow(op, index)) {
+        inside = s.both(inside, s.inside(*position, size));
+      } else if (auto interval = getInterval(op, extents, index)) {
+        inside = s.both(inside, s.both(s.lessEqual(s.i64(0), interval->first),
+                                       s.less(interval->second, size)));
+      } else {
+        return;
+      }
+    }
+    proven.insert(access);
+    first = low;
+    last = high;
+    rowInside = inside;
+  });
+  for (arith::CmpIOp guard : getGuards(op)) {
+    Value lower, upper;
+    bool isEqualTaken;
+    if (!getOrder(guard, lower, upper, isEqualTaken))
+      continue;
+    Value margin = s.i64(isEqualTaken ? 1 : 0);
+    auto lowerOffset = getRowOffset(op, lower);
+    auto upperOffset = getRowOffset(op, upper);
+    auto lowerValue = evaluateInRow(op, lower);
+    auto upperValue = evaluateInRow(op, upper);
+    if (lowerOffset && upperValue) {
+      last = s.minimum(last, s.add(s.sub(*upperValue, *lowerOffset), margin));
+    } else if (lowerValue && upperOffset) {
+      Value from = s.sub(*lowerValue, *upperOffset);
+      first = s.maximum(first, s.add(from, s.sub(s.i64(1), margin)));
+    } else if (lowerValue && upperValue) {
+      rowInside =
+          s.both(rowInside, isEqualTaken ? s.lessEqual(*lowerValue, *upperValue)
+                                         : s.less(*lowerValue, *upperValue));
+    } else {
+      continue;
+    }
+    proven.insert(guard);
+  }
+  // No run: everything is in front of it.
+  first = s.fold<arith::SelectOp>(rowInside, s.minimum(first, extent), extent);
+  last = s.fold<arith::SelectOp>(rowInside, s.maximum(last, first), extent);
+  return {first, s.minimum(last, extent)};
+}
+
+LogicalResult KernelEmitter::emitParallelBody(ParallelOp op,
+                                              ArrayRef<Value> extents,
+                                              ValueRange indices) {
+  Value linear = s.i64(0);
+  for (auto [argument, index, extent] :
+       llvm::zip(op.getBody().getArguments(), indices, extents)) {
+    mapping.map(argument, s.fold<arith::TruncIOp>(b.getI32Type(), index));
+    wideIndices[argument] = index;
+    linear = s.add(s.mul(linear, extent), index);
+  }
+  Value outer = std::exchange(parallelIteration, linear);
+  LogicalResult result = emitBlock(*op.getBodyBlock());
+  parallelIteration = outer;
+  s.setLoc(op.getLoc());
+  return result;
 }
 
 LogicalResult KernelEmitter::emitParallelNest(ParallelOp op,
                                               ArrayRef<Value> extents) {
   LogicalResult result = success();
   s.nest(extents, [&](ValueRange indices) {
-    Value linear = s.i64(0);
-    for (auto [argument, index, extent] :
-         llvm::zip(op.getBody().getArguments(), indices, extents)) {
-      mapping.map(argument, s.fold<arith::TruncIOp>(b.getI32Type(), index));
-      wideIndices[argument] = index;
-      linear = s.add(s.mul(linear, extent), index);
-    }
-    Value outer = std::exchange(parallelIteration, linear);
-    if (failed(emitBlock(*op.getBodyBlock())))
+    if (failed(emitParallelBody(op, extents, indices)))
       result = failure();
-    parallelIteration = outer;
-    s.setLoc(op.getLoc());
+  });
+  return result;
+}
+
+LogicalResult KernelEmitter::emitParallelEdge(ParallelOp op,
+                                              ArrayRef<Value> extents) {
+  if (extents.empty())
+    return emitParallelNest(op, extents);
+  LogicalResult result = success();
+  s.nest(extents.drop_back(), [&](ValueRange outer) {
+    for (auto [argument, index] : llvm::zip(op.getBody().getArguments(), outer))
+      wideIndices[argument] = index;
+    llvm::SmallPtrSet<Operation *, 16> proven;
+    auto [first, last] = emitRowRun(op, extents, proven);
+    auto emitRun = [&](Value from, Value to) {
+      s.loop(from, to, 1, [&](Value inner) {
+        SmallVector<Value> indices(outer);
+        indices.push_back(inner);
+        if (failed(result) || failed(emitParallelBody(op, extents, indices)))
+          result = failure();
+      });
+    };
+    auto tested = provenAccesses;
+    provenAccesses.insert(proven.begin(), proven.end());
+    emitRun(first, last);
+    provenAccesses = tested;
+    // One copy of the body for both sides of the run.
+    Value begin = first, end = last;
+    s.loop(s.i64(0), s.i64(2), 1, [&](Value side) {
+      Value isFront = s.compare(arith::CmpIPredicate::eq, side, s.i64(0));
+      emitRun(s.fold<arith::SelectOp>(isFront, s.i64(0), end),
+              s.fold<arith::SelectOp>(isFront, begin, extents.back()));
+    });
   });
   return result;
 }
@@ -178,7 +390,7 @@ LogicalResult KernelEmitter::emitParallel(ParallelOp op) {
       },
       [&] {
         if (succeeded(result))
-          result = emitParallelNest(op, extents);
+          result = emitParallelEdge(op, extents);
       });
   return result;
 }

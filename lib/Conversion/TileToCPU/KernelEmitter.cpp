@@ -358,6 +358,14 @@ LogicalResult KernelEmitter::emitOperation(Operation *op) {
         return count.emitOpError("is a value of the host; move it outside of "
                                  "the kernel");
       })
+      .Case([&](arith::CmpIOp compare) {
+        // A guard that was tested in front of the loop.
+        if (provenAccesses.contains(compare))
+          mapping.map(compare.getResult(), s.boolean(true));
+        else
+          b.clone(*compare, mapping);
+        return success();
+      })
       .Case([&](memref::DimOp dim) -> LogicalResult {
         std::optional<int64_t> axis = dim.getConstantIndex();
         auto tensor = tensors.find(dim.getSource());

@@ -124,11 +124,23 @@ private:
   //--- parallel loops (EmitParallel.cpp)
   LogicalResult emitParallel(tile::ParallelOp op);
   LogicalResult emitParallelNest(tile::ParallelOp op, ArrayRef<Value> extents);
+  LogicalResult emitParallelEdge(tile::ParallelOp op, ArrayRef<Value> extents);
+  LogicalResult emitParallelBody(tile::ParallelOp op, ArrayRef<Value> extents,
+                                 ValueRange indices);
   Value emitRangeTest(tile::ParallelOp op, ArrayRef<Value> extents,
                       llvm::SmallPtrSetImpl<Operation *> &proven);
   using Interval = std::pair<Value, Value>; ///< both ends included, i64
   std::optional<Interval> getInterval(tile::ParallelOp op,
                                       ArrayRef<Value> extents, Value value);
+  /// A row of the nest: fixed outer indices. A value that is the same in all of
+  /// the row (i64); nothing when that is not known.
+  std::optional<Value> evaluateInRow(tile::ParallelOp op, Value value);
+  /// What `value` is more than the innermost index.
+  std::optional<Value> getRowOffset(tile::ParallelOp op, Value value);
+  /// First and one past the last iteration of a row in which the accesses that
+  /// are put in `proven` are inside of their tensors.
+  Interval emitRowRun(tile::ParallelOp op, ArrayRef<Value> extents,
+                      llvm::SmallPtrSetImpl<Operation *> &proven);
 
   //--- gemm (EmitGemm.cpp, EmitGemmPacking.cpp)
   LogicalResult emitGemm(tile::GemmOp op);
@@ -166,7 +178,8 @@ private:
   /// The executing thread while a per-thread segment is emitted (i64).
   Value thread;
   DenseMap<Value, Value> spills; ///< original -> per-thread array
-  /// Accesses proven inside by the tests around the nest being emitted.
+  /// Accesses proven inside, and comparisons proven true, by the tests around
+  /// the nest being emitted.
   llvm::SmallPtrSet<Operation *, 16> provenAccesses;
   /// Linear iteration of the parallel loop being emitted; null outside.
   Value parallelIteration;
