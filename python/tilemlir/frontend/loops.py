@@ -403,6 +403,8 @@ class Loops(Statements):
         if (order is None) != (stage is None) or (order is not None and len(order) != len(stage)):
             self.fail("argument", "order and stage of T.Pipelined are given together, with one entry per statement")
         if order is not None:
+            if loop.options["group"] is not None:
+                order, stage = self._ungrouped(order, stage, loop.options["group"])
             attributes["order"], attributes["stage"] = self.integers(order), self.integers(stage)
         self.node = node
         self.promote_names(facts_of(node).assigned)
@@ -422,6 +424,28 @@ class Loops(Statements):
                 f"{place.file}:{place.line}: break in T.Pipelined makes the loop serial: "
                 f"num_stages={stages} has no effect"
             )
+
+    def _ungrouped(
+        self, order: Sequence[int], stage: Sequence[int], groups: Sequence[Sequence[int]]
+    ) -> tuple[list[int], list[int]]:
+        """Entries of groups of statements as entries of statements; within a group these keep their sequence."""
+        members = [statement for group in groups for statement in group]
+        placed = [position for position in order if position >= 0]
+        if len(groups) != len(order) or sorted(members) != list(range(len(members))) or len(set(placed)) != len(placed):
+            self.fail(
+                "argument",
+                "group of T.Pipelined holds every statement number once, with one entry of order and stage per group",
+                found=f"group={[list(group) for group in groups]}, order={list(order)}, stage={list(stage)}",
+            )
+        orders, stages = [-1] * len(members), [-1] * len(members)
+        place = 0
+        for index in sorted(range(len(groups)), key=lambda index: order[index]):
+            for statement in sorted(groups[index]):
+                stages[statement] = stage[index]
+                if order[index] >= 0:
+                    orders[statement] = place
+                    place += 1
+        return orders, stages
 
     def warn(self, text: str) -> None:
         """Tells the user about something that is legal but probably not meant."""

@@ -108,12 +108,15 @@ def Pipelined(
     Args:
         start, stop: ``T.Pipelined(n)`` counts from 0 to n; ``T.Pipelined(start, stop)`` from start.
         num_stages: slots of each buffer that is filled ahead; 0 runs the loop serially.
-        order, stage: one entry per top-level statement with an effect; override the planned schedule.
-        sync, group: accepted from older programs and ignored.
+        order, stage: one entry per top-level statement with an effect; override the planned schedule. -1 leaves the
+            choice to the compiler. Computation in a lower stage than the rest runs for the next iteration; loads of
+            shared memory go with their first use, ``num_stages`` deep.
+        group: lists of statement numbers; ``order`` and ``stage`` then have one entry per group.
+        sync: accepted from older programs and ignored.
     """
     if stop is None:
         start, stop = 0, start
-    options = {"num_stages": num_stages, "order": order, "stage": stage}
+    options = {"num_stages": num_stages, "order": order, "stage": stage, "group": group}
     return Loop("pipelined", "T.Pipelined", (start, stop, 1), options)
 
 

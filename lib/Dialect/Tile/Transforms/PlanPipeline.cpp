@@ -4,6 +4,8 @@
 // early (marked tile.ahead), and the order within one step. Records why.
 //
 //===----------------------------------------------------------------------===//
+#include "PipelineSkew.h"
+
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
@@ -148,37 +150,57 @@ static FailureOr<UserSchedule> readSchedule(PipelinedOp loop,
   return schedule;
 }
 
-/// Whether the wish for early operations can be met; if not, warns, and the
-/// loop is planned as if the user had said nothing.
-static bool isRealisable(PipelinedOp loop, const UserSchedule &schedule,
-                         const RunAheadPlan &plan) {
+/// Calls `visit` with the operations inside of `op` that do something, but for
+/// stores to variables.
+static void visitActions(Operation *op,
+                         llvm::function_ref<void(Operation *)> visit) {
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    bool acts = isScheduled(inner) && !isa<scf::IfOp, scf::ForOp>(inner);
+    if (auto store = dyn_cast<StoreOp>(inner))
+      if (auto type = dyn_cast<BufferType>(store.getDest().getType()))
+        acts &= !type.isLocal();
+    if (acts)
+      visit(inner);
+    return isa<ParallelOp>(inner) ? WalkResult::skip() : WalkResult::advance();
+  });
+}
+
+/// An early operation that does not fill shared memory; null if all do.
+static Operation *getComputationAhead(const UserSchedule &schedule) {
+  Operation *found = nullptr;
+  for (Operation *op : schedule.early)
+    visitActions(op, [&](Operation *inner) {
+      SmallVector<BufferAccess> accesses;
+      collectAccesses(inner, accesses);
+      bool fills = llvm::all_of(accesses, [](const BufferAccess &access) {
+        auto type = dyn_cast<BufferType>(access.root.getType());
+        return access.isWrite ? type && type.isShared() : !type;
+      });
+      // The first one, whatever the order of the set.
+      if (!fills && (!found || op->isBeforeInBlock(found)))
+        found = op;
+    });
+  return found;
+}
+
+/// Why early operations are no loads that run ahead; empty if they all are.
+static std::string whyNotLoads(const UserSchedule &schedule,
+                               const RunAheadPlan &plan) {
   for (Operation *op : schedule.early) {
     std::string reason;
-    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      bool acts = isScheduled(inner) && !isa<scf::IfOp, scf::ForOp>(inner);
-      bool isVariable = false;
-      if (auto store = dyn_cast<StoreOp>(inner))
-        if (auto type = dyn_cast<BufferType>(store.getDest().getType()))
-          isVariable = type.isLocal();
-      if (acts && !isVariable && !plan.producers.contains(inner) &&
-          reason.empty()) {
-        auto found = plan.refused.find(inner);
-        reason = describeForUser(inner) +
-                 (found != plan.refused.end()
-                      ? " cannot run ahead: " + found->second
-                      : " cannot run ahead: only loads into shared memory do");
-      }
-      return isa<ParallelOp>(inner) ? WalkResult::skip()
-                                    : WalkResult::advance();
+    visitActions(op, [&](Operation *inner) {
+      if (plan.producers.contains(inner) || !reason.empty())
+        return;
+      auto refused = plan.refused.find(inner);
+      reason = describeForUser(inner) +
+               (refused != plan.refused.end()
+                    ? " cannot run ahead: " + refused->second
+                    : " cannot run ahead: only loads into shared memory do");
     });
-    if (reason.empty())
-      continue;
-    InFlightDiagnostic warning = loop.emitWarning(
-        "stage and order are not used, the compiler's schedule is: ");
-    warning << reason;
-    return false;
+    if (!reason.empty())
+      return reason;
   }
-  return true;
+  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,14 +227,34 @@ class TilePlanPipelinePass
                               const UserSchedule *schedule);
   LogicalResult writeRing(PipelinedOp loop, const ProducerPlan &producer);
   LogicalResult checkOrder(PipelinedOp loop);
+  /// Leaves `loop` to the compiler, and says why.
+  void dropSchedule(PipelinedOp loop, const std::string &reason);
+  void setChoice(PipelinedOp loop, Path path, const Twine &reason,
+                 ArrayRef<NamedAttribute> arguments);
+
+  /// What became of the user's schedule of a loop.
+  llvm::DenseMap<Operation *, std::string> notes;
 };
 } // namespace
 
-static void setChoice(PipelinedOp loop, Path path, const Twine &reason,
-                      ArrayRef<NamedAttribute> arguments) {
+void TilePlanPipelinePass::setChoice(PipelinedOp loop, Path path,
+                                     const Twine &reason,
+                                     ArrayRef<NamedAttribute> arguments) {
   MLIRContext *context = loop.getContext();
-  loop.setChoiceAttr(ChoiceAttr::get(context, path, reason.str(),
+  std::string text = reason.str();
+  if (auto note = notes.find(loop); note != notes.end())
+    text = note->second + "; " + text;
+  loop.setChoiceAttr(ChoiceAttr::get(context, path, text,
                                      DictionaryAttr::get(context, arguments)));
+}
+
+void TilePlanPipelinePass::dropSchedule(PipelinedOp loop,
+                                        const std::string &reason) {
+  loop.emitWarning("stage and order are not used, the compiler's schedule is: ")
+      << reason;
+  notes[loop] = "stage and order are not used: " + reason;
+  loop->removeAttr("stage");
+  loop->removeAttr("order");
 }
 
 LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
@@ -230,6 +272,26 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     if (failed(schedule))
       return failure();
     schedules[loop] = *schedule;
+  }
+  // Computation ahead: other iterations of it in the same step. What is left
+  // are loads, for run-ahead and for producer roles alike.
+  for (PipelinedOp &loop : loops) {
+    auto found = schedules.find(loop);
+    if (found == schedules.end())
+      continue;
+    Operation *computation = getComputationAhead(found->second);
+    if (!computation)
+      continue;
+    schedules.erase(found);
+    Skew skew =
+        skewLoop(loop, getScheduled(loop), *loop.getStage(), *loop.getOrder());
+    if (skew.loop) {
+      loop = skew.loop;
+      notes[loop] = skew.reason;
+    } else {
+      dropSchedule(loop, describeForUser(computation) +
+                             " cannot run ahead: " + skew.reason);
+    }
   }
 
   auto whyNotEarly = [&](Operation *op) -> std::optional<std::string> {
@@ -252,14 +314,17 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     plans = planRunAhead(kernel, whyNotEarly);
     bool changed = false;
     for (const RunAheadPlan &plan : plans) {
-      auto found = schedules.find(plan.loop);
-      if (found == schedules.end() ||
-          isRealisable(plan.loop, found->second, plan))
+      PipelinedOp loop = plan.loop;
+      auto found = schedules.find(loop);
+      if (found == schedules.end())
         continue;
+      std::string reason = whyNotLoads(found->second, plan);
+      if (reason.empty())
+        continue;
+      dropSchedule(loop, reason);
       schedules.erase(found);
-      plan.loop->removeAttr("stage");
-      plan.loop->removeAttr("order");
       changed = true;
+      break;
     }
     if (!changed)
       break;

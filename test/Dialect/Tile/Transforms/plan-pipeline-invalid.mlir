@@ -117,3 +117,25 @@ func.func @gemm_ahead(%A: memref<?x32xf16>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// The scores of the next tile would replace those that are still needed: a second copy is not made.
+func.func @scores_overwritten(%K: memref<?x32xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %k = tile.alloc "K_shared" : !tile.buffer<32x32xf16, shared>
+    %s = tile.alloc "scores" : !tile.buffer<32x32xf32, fragment>
+    %sum = tile.alloc "sum" : !tile.buffer<32xf32, fragment>
+    // expected-warning @below {{its order would start gemm}}
+    tile.pipelined %c0 to %n stages(2) attributes {stage = array<i64: 0, 0, 1>, order = array<i64: 0, 1, 2>} {
+    ^bb0(%i: i32):
+      tile.copy %K[%i, %c0] [32, 32] to %k[%c0, %c0] [32, 32] : memref<?x32xf16> to !tile.buffer<32x32xf16, shared>
+      tile.gemm %k, %k, %s {clear_accum} : !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf32, fragment>
+      tile.reduce sum %s, %sum {dim = 1 : i64} : !tile.buffer<32x32xf32, fragment>, !tile.buffer<32xf32, fragment>
+    }
+  }
+  return
+}

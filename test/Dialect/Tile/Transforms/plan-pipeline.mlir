@@ -434,3 +434,53 @@ module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.op
     return
   }
 }
+
+// -----
+
+// Computation ahead: step k makes the scores of tile k, then uses those of tile k - 1, then finishes those of tile k. The
+// loads of both operands run ahead as in any loop.
+// CHECK-LABEL: func.func @scores_ahead
+// CHECK: %[[UPPER:.*]] = arith.addi %{{.*}}, %c1_i32
+// CHECK: tile.pipelined %{{.*}} to %[[UPPER]] stages(2)
+// CHECK-SAME: as stage and order say, gemm (line {{[0-9]+}}), parallel (line {{[0-9]+}}) run ahead of the rest of the iteration
+// CHECK-SAME: loads of K_shared, V_shared run 1 iteration ahead in 2 slots
+// CHECK: ^bb0(%[[STEP:.*]]: i32):
+// CHECK: %[[UNFINISHED:.*]] = arith.cmpi slt, %[[STEP]],
+// CHECK: %[[PREVIOUS:.*]] = arith.subi %[[STEP]], %c1_i32
+// CHECK: %[[BEGUN:.*]] = arith.cmpi sge, %[[PREVIOUS]],
+// CHECK: scf.if %[[UNFINISHED]] {
+// CHECK: tile.copy %{{.*}}[%[[STEP]], {{.*}} {{.*}}tile.ahead = 1
+// CHECK: tile.gemm
+// CHECK: scf.if %[[BEGUN]] {
+// CHECK: tile.copy %{{.*}}[%[[PREVIOUS]], {{.*}} {{.*}}tile.ahead = 1
+// CHECK: tile.gemm
+// CHECK: scf.if %[[UNFINISHED]] {
+// CHECK: tile.parallel
+func.func @scores_ahead(%K: memref<?x32xf16>, %V: memref<?x32xf16>, %O: memref<32x32xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %q = tile.alloc "Q_shared" : !tile.buffer<32x32xf16, shared>
+    %k = tile.alloc "K_shared" : !tile.buffer<32x32xf16, shared>
+    %v = tile.alloc "V_shared" : !tile.buffer<32x32xf16, shared>
+    %s = tile.alloc "scores" : !tile.buffer<32x32xf32, fragment>
+    %p = tile.alloc "weights" : !tile.buffer<32x32xf16, fragment>
+    %acc = tile.alloc "acc" : !tile.buffer<32x32xf32, fragment>
+    tile.pipelined %c0 to %n stages(2) attributes {stage = array<i64: -1, 0, 0, -1, 1>, order = array<i64: -1, 0, 2, -1, 1>} {
+    ^bb0(%i: i32):
+      tile.copy %K[%i, %c0] [32, 32] to %k[%c0, %c0] [32, 32] {choice = #tile.choice<cp_async, "test">} : memref<?x32xf16> to !tile.buffer<32x32xf16, shared>
+      tile.gemm %q, %k, %s {clear_accum, transpose_b} : !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf32, fragment>
+      tile.parallel [32, 32] {
+      ^bb0(%r: i32, %c: i32):
+        %x = tile.load %s[%r, %c] : !tile.buffer<32x32xf32, fragment> -> f32
+        %y = arith.truncf %x : f32 to f16
+        tile.store %y, %p[%r, %c] : f16, !tile.buffer<32x32xf16, fragment>
+      }
+      tile.copy %V[%i, %c0] [32, 32] to %v[%c0, %c0] [32, 32] {choice = #tile.choice<cp_async, "test">} : memref<?x32xf16> to !tile.buffer<32x32xf16, shared>
+      tile.gemm %p, %v, %acc : !tile.buffer<32x32xf16, fragment>, !tile.buffer<32x32xf16, shared>, !tile.buffer<32x32xf32, fragment>
+    }
+    tile.copy %acc[%c0, %c0] [32, 32] to %O[%c0, %c0] [32, 32] : !tile.buffer<32x32xf32, fragment> to memref<32x32xf32>
+  }
+  return
+}

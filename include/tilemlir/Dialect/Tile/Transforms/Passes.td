@@ -37,8 +37,12 @@ def TilePlanPipeline : Pass<"tile-plan-pipeline"> {
     the difference, `order` is the order in a step, -1 leaves an entry to the
     compiler. Lists of a wrong length, positions used twice, stages that need
     more slots than `num_stages`, and orders that break a dependence are errors.
-    A schedule that runs something else than loads ahead is replaced by the
-    compiler's, with a warning.
+    A schedule that runs computation ahead, too, makes a loop in whose step k an
+    operation of stage s does the work of iteration k - s, if there is one; the
+    loads of shared memory go with their first use, and run ahead of it as in
+    any loop. Where the order would overwrite what another operation still
+    needs, the compiler's schedule is used, with a warning and the reason in the
+    choice of the loop.
 
     ```mlir
     tile.pipelined %c0 to %n stages(3) {
