@@ -5,26 +5,14 @@
 //===----------------------------------------------------------------------===//
 #include "ThreadAnalysis.h"
 
+#include "tilemlir/Dialect/Tile/IR/Collective.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::tile;
 using namespace tilemlir::cpu;
-
-static bool isLocal(Value value) {
-  auto type = dyn_cast<BufferType>(value.getType());
-  return type && type.isLocal();
-}
-
-bool ThreadAnalysis::isCollective(Operation *op) {
-  // Tile operations on local buffers are done by each thread on its own copy.
-  if (isa<CopyOp, CopyAsyncOp, FillOp, GemmOp, ReduceOp>(op))
-    return llvm::none_of(op->getOperands(), isLocal);
-  if (auto print = dyn_cast<PrintOp>(op))
-    return print.getBuffer() && !isLocal(print.getBuffer());
-  return isa<ParallelOp, ConvertOp, SyncThreadsOp, PipelinedOp>(op);
-}
 
 ThreadAnalysis::ThreadAnalysis(KernelOp kernel) {
   bool dependent = false;

@@ -22,8 +22,6 @@ public:
   int64_t count() const { return numThreads; }
   bool isSingle() const { return numThreads == 1; }
 
-  /// Whether all threads of the block perform the operation together, once.
-  static bool isCollective(mlir::Operation *op);
   /// Whether the operation is or holds a collective one.
   bool holdsCollective(mlir::Operation *op) const {
     return collectiveHolders.contains(op);

@@ -8,6 +8,7 @@
 #include "KernelEmitter.h"
 
 #include "tilemlir/Conversion/Passes.h"
+#include "tilemlir/Dialect/Tile/Transforms/SyncAnalysis.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -119,6 +120,18 @@ struct TileToCPU : public tilemlir::impl::TileToCPUBase<TileToCPU> {
     if (failed(plan))
       return signalPassFailure();
     module->setAttr("tile.launch_plan", *plan);
+
+    // Loops over threads are split where threads must meet, as on a GPU.
+    for (KernelOp kernel : function.getOps<KernelOp>()) {
+      if (tilemlir::cpu::ThreadAnalysis(kernel).isSingle())
+        continue;
+      OpBuilder builder(&getContext());
+      for (Operation *op : planBarriers(kernel)) {
+        builder.setInsertionPoint(op);
+        SyncThreadsOp::create(builder, op->getLoc(), IntegerAttr(),
+                              IntegerAttr());
+      }
+    }
 
     SmallVector<Attribute> entries;
     for (KernelOp kernel : function.getOps<KernelOp>())

@@ -188,3 +188,34 @@ func.func @diagnostics(%A: memref<64xi32>, %B: memref<64xbf16>) {
   }
   return
 }
+
+// -----
+
+// Copies with a local operand belong to each thread. Neighbours exchange elements: the loop over the threads is split where a
+// GPU would have a barrier.
+
+// CHECK-LABEL: func.func private @exchange_blocks
+// CHECK: scf.for %{{.*}} = %c0_i64 to %c64_i64
+// CHECK: scf.for %{{.*}} = %c0_i64 to %c64_i64
+// CHECK-NOT: scf.for %{{.*}} = %c0_i64 to %c64_i64
+// CHECK: return
+func.func @exchange(%A: memref<256xf32>, %B: memref<256xf32>) {
+  %grid = arith.constant 1 : i32
+  tile.kernel "exchange" grid(%grid) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %c63 = arith.constant 63 : i32
+    %mine = tile.alloc "mine" : !tile.buffer<4xf32, local>
+    %s = tile.alloc "s" : !tile.buffer<256xf32, shared>
+    %t = tile.thread_id 0 : i32
+    %at = arith.muli %t, %c4 : i32
+    %other = arith.subi %c63, %t : i32
+    %from = arith.muli %other, %c4 : i32
+    tile.copy %A[%at] [4] to %mine[%c0] [4] : memref<256xf32> to !tile.buffer<4xf32, local>
+    tile.copy %mine[%c0] [4] to %s[%at] [4] : !tile.buffer<4xf32, local> to !tile.buffer<256xf32, shared>
+    tile.copy %s[%from] [4] to %mine[%c0] [4] : !tile.buffer<256xf32, shared> to !tile.buffer<4xf32, local>
+    tile.copy %mine[%c0] [4] to %B[%at] [4] : !tile.buffer<4xf32, local> to memref<256xf32>
+  }
+  return
+}

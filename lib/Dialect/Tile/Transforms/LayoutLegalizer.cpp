@@ -101,6 +101,28 @@ static AllocOp createSharedTwin(KernelOp kernel, Value buffer) {
                           alloc, "scratch");
 }
 
+Value LayoutLegalizer::shareContents(Operation *op, Value buffer) {
+  // The copy is collective. Nothing writes a fragment under control flow that
+  // threads take differently (tile-verify-uniformity), so the contents in front
+  // of such control flow are those inside of it.
+  if (!uniformity)
+    uniformity.emplace(kernel);
+  Operation *point = op;
+  for (Operation *parent = op->getParentOp(); parent != kernel;
+       parent = parent->getParentOp())
+    if (uniformity->getDivergentOperand(parent))
+      point = parent;
+  AllocOp twin = createSharedTwin(kernel, buffer);
+  OpBuilder builder(point);
+  createWholeCopy(builder, op->getLoc(), getAllocation(buffer), twin);
+  return mirrorViews(buffer, twin);
+}
+
+static bool areConstant(ValueRange values) {
+  return llvm::all_of(
+      values, [](Value value) { return matchPattern(value, m_Constant()); });
+}
+
 void LayoutLegalizer::convertOperand(Operation *op, OpOperand &operand,
                                      const FragmentLayout &layout, bool reads,
                                      bool writes) {
@@ -439,6 +461,15 @@ LogicalResult LayoutLegalizer::legalize(CopyOp copy) {
       return failure();
     return legalize(copy);
   }
+  // Each thread reads all of the region for itself.
+  if (fromFragment && destType && destType.isLocal()) {
+    layout::Result<FragmentLayout> view =
+        solver.getViewLayout(copy.getSource());
+    if (!view || !view->isFullyReplicated() ||
+        !areConstant(copy.getSourceOffsets()))
+      copy.getSourceMutable().assign(shareContents(copy, copy.getSource()));
+    return success();
+  }
   // Between a fragment and memory: the fragment side must be registers.
   if (fromFragment && !solver.getViewLayout(copy.getSource())) {
     AllocOp twin = createSharedTwin(kernel, copy.getSource());
@@ -463,18 +494,13 @@ LogicalResult LayoutLegalizer::legalizeScalarAccess(Operation *op, Value buffer,
   if (!type || !type.isFragment())
     return success();
   layout::Result<FragmentLayout> view = solver.getViewLayout(buffer);
-  bool constant = llvm::all_of(
-      indices, [](Value index) { return matchPattern(index, m_Constant()); });
-  if (view && view->isFullyReplicated() && constant)
+  if (view && view->isFullyReplicated() && areConstant(indices))
     return success();
   if (isWrite)
     return op->emitError("fragment ")
            << getUserName(buffer)
            << " is spread over threads; write its elements in T.Parallel, or "
               "use a shared buffer";
-  AllocOp twin = createSharedTwin(kernel, buffer);
-  OpBuilder builder(op);
-  createWholeCopy(builder, op->getLoc(), getAllocation(buffer), twin);
-  cast<LoadOp>(op).getSourceMutable().assign(mirrorViews(buffer, twin));
+  cast<LoadOp>(op).getSourceMutable().assign(shareContents(op, buffer));
   return success();
 }

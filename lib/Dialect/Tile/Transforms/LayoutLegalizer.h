@@ -9,6 +9,7 @@
 #define TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_LAYOUTLEGALIZER_H
 
 #include "LayoutSolver.h"
+#include "Uniformity.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -58,9 +59,14 @@ private:
 
   AllocOp createFragment(Value like, const FragmentLayout &layout,
                          StringRef suffix);
+  /// Emits a copy of the allocation behind `buffer`, a fragment, to shared
+  /// memory where all threads reach it on the way to `op`; returns the same
+  /// view of the copy.
+  Value shareContents(Operation *op, Value buffer);
 
   KernelOp kernel;
   LayoutSolver &solver;
+  std::optional<Uniformity> uniformity; ///< made when needed
 };
 
 /// A new allocation at the top of `kernel`, named after `like`.

@@ -101,8 +101,13 @@ void mlir::tile::selectThreadCopy(CopyOp op, TargetAttr target,
 
   bool toShared = !sourceBuffer && destBuffer && destBuffer.isShared();
   if (!toShared) {
+    bool isLocal = (sourceBuffer && sourceBuffer.isLocal()) ||
+                   (destBuffer && destBuffer.isLocal());
     std::string reason =
-        llvm::formatv("per-thread accesses of {0} bytes", bytes);
+        llvm::formatv("{0} of {1} bytes",
+                      isLocal ? "each thread copies for itself, by accesses"
+                              : "per-thread accesses",
+                      bytes);
     if (!narrow.reason.empty() && bytes < 16)
       reason += ": " + narrow.reason;
     return choose(Path::Simt, reason, bytes);

@@ -376,7 +376,7 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
 State BarrierPlanner::runOp(Operation *op, State state, bool decide) {
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return runBranch(branch, std::move(state), decide);
-  if (isa<scf::ForOp, scf::WhileOp>(op))
+  if (isa<scf::ForOp, scf::WhileOp, PipelinedOp>(op))
     return runLoop(op, std::move(state), decide);
   if (auto roles = dyn_cast<WarpSpecializeOp>(op))
     return runRoles(roles, std::move(state), decide);
@@ -449,6 +449,10 @@ State BarrierPlanner::runBody(Operation *loop, State state, bool decide,
   if (auto counted = dyn_cast<scf::ForOp>(loop)) {
     exit.join(state);
     return runBlock(*counted.getBody(), std::move(state), decide);
+  }
+  if (auto pipelined = dyn_cast<PipelinedOp>(loop)) {
+    exit.join(state);
+    return runBlock(*pipelined.getBodyBlock(), std::move(state), decide);
   }
   auto general = cast<scf::WhileOp>(loop);
   state = runBlock(*general.getBeforeBody(), std::move(state), decide);

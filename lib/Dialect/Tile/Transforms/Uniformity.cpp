@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Uniformity.h"
 
+#include "tilemlir/Dialect/Tile/IR/Collective.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -74,33 +76,25 @@ bool Uniformity::update(Operation *op) {
     return changed;
   }
   if (auto load = dyn_cast<LoadOp>(op)) {
-    auto buffer = dyn_cast<BufferType>(load.getSource().getType());
     bool divergentIndex = llvm::any_of(
         load.getIndices(), [&](Value index) { return !isUniform(index); });
-    bool divergentContents = false;
-    if (buffer && (buffer.isLocal() || buffer.isFragment())) {
-      // A fragment read at uniform indices by scalar code is the same element
-      // for all threads.
-      AllocOp alloc = getAllocation(load.getSource());
-      divergentContents = divergentBuffers.contains(alloc);
-    }
-    if (divergentIndex || divergentContents)
+    // A fragment or shared buffer read at uniform indices is the same element
+    // for all threads.
+    if (divergentIndex || !isUniform(load.getSource()) ||
+        !holdsUniformContents(load.getSource()))
       markResults();
     return changed;
   }
-  if (auto store = dyn_cast<StoreOp>(op)) {
-    auto buffer = dyn_cast<BufferType>(store.getDest().getType());
-    if (!buffer || !(buffer.isLocal() || buffer.isFragment()))
+  if (Value dest = getWrittenBuffer(op)) {
+    // Fragments and shared buffers exist once per block.
+    if (!cast<BufferType>(dest.getType()).isLocal())
       return changed;
-    AllocOp alloc = getAllocation(store.getDest());
-    // Elements of fragments are written once per element, whoever does it.
-    if (buffer.isFragment() && store->getParentOfType<ParallelOp>())
-      return changed;
-    bool differs = !isUniform(store.getValue()) || getDivergentBranch(op) ||
-                   store->getParentOfType<ParallelOp>() ||
-                   llvm::any_of(store.getIndices(),
-                                [&](Value index) { return !isUniform(index); });
-    if (differs && alloc)
+    bool differs =
+        op->getParentOfType<ParallelOp>() || getDivergentBranch(op) ||
+        llvm::any_of(op->getOperands(), [&](Value operand) {
+          return !isUniform(operand) || !holdsUniformContents(operand);
+        });
+    if (AllocOp alloc = getAllocation(dest); differs && alloc)
       changed |= divergentBuffers.insert(alloc).second;
     return changed;
   }

@@ -15,7 +15,14 @@ class Uniformity {
 public:
   explicit Uniformity(KernelOp kernel);
 
+  /// Of a view: whether all threads view the same part.
   bool isUniform(Value value) const { return !divergent.contains(value); }
+  /// False for local buffers that may hold other values in other threads, and
+  /// for views of them.
+  bool holdsUniformContents(Value storage) const {
+    return !isa<BufferType>(storage.getType()) ||
+           !divergentBuffers.contains(getAllocation(storage));
+  }
   /// Does every thread take the same way through control flow down to `op`?
   bool isReachedUniformly(Operation *op) const {
     return !getDivergentBranch(op);

@@ -1,10 +1,12 @@
 //===- VerifyUniformity.cpp - tile-verify-uniformity ------------*- C++ -*-===//
 //
-// Rejects collective operations that only some threads would reach.
+// Rejects collective operations that only some threads would reach, and writes
+// to fragments that would differ between threads.
 //
 //===----------------------------------------------------------------------===//
 #include "Uniformity.h"
 
+#include "tilemlir/Dialect/Tile/IR/Collective.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,13 +19,19 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-static bool isCollective(Operation *op) {
-  if (auto print = dyn_cast<PrintOp>(op))
-    return static_cast<bool>(print.getBuffer());
+/// Whether all threads of the block must reach the operation.
+static bool needsAllThreads(Operation *op) {
   if (auto sync = dyn_cast<SyncThreadsOp>(op))
     return !sync.getCount();
-  return isa<CopyOp, CopyAsyncOp, GemmOp, FillOp, ReduceOp, ConvertOp,
-             ParallelOp, PipelinedOp>(op);
+  return isCollective(op);
+}
+
+/// Fragments exist once per block: what scalar code and per-thread copies put
+/// there has to be the same in all threads.
+static bool writesFragment(Operation *op) {
+  Value buffer = getWrittenBuffer(op);
+  return buffer && cast<BufferType>(buffer.getType()).isFragment() &&
+         !op->getParentOfType<ParallelOp>();
 }
 
 static StringRef describeBranch(Operation *branch) {
@@ -36,11 +44,13 @@ static StringRef describeBranch(Operation *branch) {
   return "a bound of the loop";
 }
 
-static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
+/// `rule` says what the operation needs, as in "copy <rule>".
+static LogicalResult verify(Operation *op, const Uniformity &uniformity,
+                            StringRef rule) {
   if (Operation *branch = uniformity.getDivergentBranch(op)) {
     InFlightDiagnostic error =
         op->emitError(op->getName().stripDialect())
-        << " acts once per block and has to be reached by all of its threads";
+        << " " << rule << " and has to be reached by all of its threads";
     Value operand = uniformity.getDivergentOperand(branch);
     error.attachNote(operand.getLoc() == op->getLoc() ? branch->getLoc()
                                                       : operand.getLoc())
@@ -48,13 +58,13 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
     return failure();
   }
   for (Value operand : op->getOperands()) {
-    if (uniformity.isUniform(operand) ||
-        isa<BufferType, MemRefType>(operand.getType()))
+    if (uniformity.isUniform(operand) &&
+        uniformity.holdsUniformContents(operand))
       continue;
     InFlightDiagnostic error =
         op->emitError(op->getName().stripDialect())
-        << " acts once per block, but one of its operands may differ between "
-           "threads";
+        << " " << rule
+        << ", but one of its operands may differ between threads";
     error.attachNote(operand.getLoc()) << "the operand comes from here";
     return failure();
   }
@@ -69,8 +79,12 @@ struct VerifyUniformity
     getOperation()->walk([&](KernelOp kernel) {
       Uniformity uniformity(kernel);
       kernel.walk([&](Operation *op) {
-        if (isCollective(op))
-          ok &= succeeded(verify(op, uniformity));
+        if (needsAllThreads(op))
+          ok &= succeeded(verify(op, uniformity, "acts once per block"));
+        else if (writesFragment(op))
+          ok &= succeeded(verify(op, uniformity,
+                                 "writes a fragment, which exists once per "
+                                 "block"));
       });
     });
     if (!ok)

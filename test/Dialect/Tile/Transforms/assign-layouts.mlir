@@ -519,3 +519,37 @@ func.func @atomic_result(%n: i32, %V: memref<?xi32>) {
   return
 }
 }
+
+// -----
+
+// Scalar code reads elements that other threads hold through shared memory. The copy there is collective: it stands in
+// front of control flow that threads take differently. A copy to a local buffer reads in the same way.
+// CHECK-LABEL: func.func @scalar_reads
+// CHECK: %[[SECOND:.*]] = tile.alloc "f.scratch" : <512xf32, shared
+// CHECK: %[[FIRST:.*]] = tile.alloc "f.scratch" : <512xf32, shared
+// CHECK: tile.copy %{{.*}} to %[[FIRST]]
+// CHECK: tile.copy %{{.*}} to %[[SECOND]]
+// CHECK: scf.if
+// CHECK: tile.load %[[FIRST]]
+// CHECK: tile.copy %[[SECOND]]{{.*}} to %mine{{.*}} : !tile.buffer<512xf32, shared{{.*}}> to !tile.buffer<4xf32, local>
+module attributes {tile.target = #tile.target<"sm_80">} {
+func.func @scalar_reads(%A: memref<512xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %f = tile.alloc "f" : !tile.buffer<512xf32, fragment>
+    %mine = tile.alloc "mine" : !tile.buffer<4xf32, local>
+    tile.copy %A[%c0] [512] to %f[%c0] [512] : memref<512xf32> to !tile.buffer<512xf32, fragment>
+    %t = tile.thread_id 0 : i32
+    %first = arith.cmpi slt, %t, %c4 : i32
+    scf.if %first {
+      %x = tile.load %f[%t] : !tile.buffer<512xf32, fragment> -> f32
+      tile.store %x, %A[%t] : f32, memref<512xf32>
+      tile.copy %f[%t] [4] to %mine[%c0] [4] : !tile.buffer<512xf32, fragment> to !tile.buffer<4xf32, local>
+      tile.copy %mine[%c0] [4] to %A[%t] [4] : !tile.buffer<4xf32, local> to memref<512xf32>
+    }
+  }
+  return
+}
+}

@@ -96,3 +96,71 @@ func.func @while(%A: memref<?xi32>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// A fragment exists once per block: threads cannot store different values to an element.
+func.func @fragment_value(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %f = tile.alloc "f" : !tile.buffer<4xi32, fragment>
+    // expected-note @+1 {{the operand comes from here}}
+    %t = tile.thread_id 0 : i32
+    // expected-error @+1 {{store writes a fragment, which exists once per block, but one of its operands may differ between threads}}
+    tile.store %t, %f[%c0] : i32, !tile.buffer<4xi32, fragment>
+  }
+  return
+}
+
+// -----
+
+func.func @fragment_branch(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %f = tile.alloc "f" : !tile.buffer<4xi32, fragment>
+    %t = tile.thread_id 0 : i32
+    // expected-note @+1 {{the condition may differ between threads}}
+    %first = arith.cmpi eq, %t, %c0 : i32
+    scf.if %first {
+      // expected-error @+1 {{store writes a fragment, which exists once per block and has to be reached by all of its threads}}
+      tile.store %n, %f[%c0] : i32, !tile.buffer<4xi32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// The contents of a local buffer count.
+func.func @local_contents(%A: memref<?xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // expected-note @+1 {{the operand comes from here}}
+    %mine = tile.alloc "mine" : !tile.buffer<4xf32, local>
+    %f = tile.alloc "f" : !tile.buffer<4xf32, fragment>
+    %t = tile.thread_id 0 : i32
+    tile.copy %A[%t] [4] to %mine[%c0] [4] : memref<?xf32> to !tile.buffer<4xf32, local>
+    // expected-error @+1 {{copy writes a fragment, which exists once per block, but one of its operands may differ between threads}}
+    tile.copy %mine[%c0] [4] to %f[%c0] [4] : !tile.buffer<4xf32, local> to !tile.buffer<4xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+func.func @view(%A: memref<?xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %s = tile.alloc "s" : !tile.buffer<512xf32, shared>
+    %t = tile.thread_id 0 : i32
+    // expected-note @+1 {{the operand comes from here}}
+    %part = tile.subview %s[%t] [4] : !tile.buffer<512xf32, shared> to !tile.buffer<4xf32, shared>
+    // expected-error @+1 {{copy acts once per block, but one of its operands may differ between threads}}
+    tile.copy %A[%c0] [4] to %part[%c0] [4] : memref<?xf32> to !tile.buffer<4xf32, shared>
+  }
+  return
+}

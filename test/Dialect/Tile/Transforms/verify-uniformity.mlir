@@ -56,3 +56,40 @@ func.func @uniform(%A: memref<?x64xf32>, %I: memref<?xi32>, %n: i32) {
   }
   return
 }
+
+// Operations with a local operand are done by each thread for itself, wherever it likes; scalar code reads any element of
+// a fragment, which is the same for all threads at the same place.
+// CHECK-LABEL: func.func @per_thread
+func.func @per_thread(%A: memref<?xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %zero = arith.constant 0.0 : f32
+    %mine = tile.alloc "mine" : !tile.buffer<4xf32, local>
+    %every = tile.alloc "every" : !tile.buffer<4xf32, local>
+    %s = tile.alloc "s" : !tile.buffer<512xf32, shared>
+    %f = tile.alloc "f" : !tile.buffer<4xf32, fragment>
+    %t = tile.thread_id 0 : i32
+    %at = arith.muli %t, %c4 : i32
+    %first = arith.cmpi slt, %t, %c4 : i32
+    scf.if %first {
+      // CHECK: tile.copy %{{.*}} to %{{.*}} : memref<?xf32> to !tile.buffer<4xf32, local>
+      tile.copy %A[%at] [4] to %mine[%c0] [4] : memref<?xf32> to !tile.buffer<4xf32, local>
+      tile.copy %mine[%c0] [4] to %s[%at] [4] : !tile.buffer<4xf32, local> to !tile.buffer<512xf32, shared>
+      tile.fill %mine, %zero : !tile.buffer<4xf32, local>, f32
+      %x = tile.load %f[%t] : !tile.buffer<4xf32, fragment> -> f32
+      tile.store %x, %A[%t] : f32, memref<?xf32>
+    }
+    // The same elements for every thread: these may go to a fragment.
+    tile.copy %A[%c4] [4] to %every[%c0] [4] : memref<?xf32> to !tile.buffer<4xf32, local>
+    tile.copy %every[%c0] [4] to %f[%c0] [4] : !tile.buffer<4xf32, local> to !tile.buffer<4xf32, fragment>
+    %y = tile.load %f[%c0] : !tile.buffer<4xf32, fragment> -> f32
+    %positive = arith.cmpf ogt, %y, %zero : f32
+    scf.if %positive {
+      // CHECK: tile.sync_threads
+      tile.sync_threads
+    }
+  }
+  return
+}

@@ -20,7 +20,10 @@ def TileCanonicalizeKernel : Pass<"tile-canonicalize-kernel"> {
       the fragment that the dimension indexes, or chunks inside of an
       `scf.for`; a loop with an extent of zero disappears;
     * `scf.for` loops whose induction variable selects elements of a fragment
-      are unrolled when their trip count is constant.
+      are unrolled when their trip count is constant;
+    * views made inside of a `tile.parallel` are gone: element accesses through
+      them are accesses to what is viewed, at explicit indices, and a change of
+      the element type stands in front of the loop.
 
     ```mlir
     tile.annotate_layout %a : !tile.buffer<128x64xf16, shared>, #layout
@@ -106,12 +109,15 @@ def TileAnalyzeBounds : Pass<"tile-analyze-bounds"> {
 def TileVerifyUniformity : Pass<"tile-verify-uniformity"> {
   let summary = "reject collective operations under divergent control flow";
   let description = [{
-    Tile operations act once per block, so all threads have to reach them.
-    An error names the collective operation and the condition, loop bound or
-    offset that may differ between threads. Thread ids, loads from fragments,
-    `local` buffers that were stored divergent values, and results of atomics
-    may differ; loads from tensors and shared memory at uniform indices do not.
-    The IR is not changed.
+    Tile operations act once per block, so all threads have to reach them, with
+    the same operands. Operations with a `local` operand are done by each thread
+    for itself, and may differ, unless they write a fragment, which exists once
+    per block; the same holds for stores of scalar code. An error names the
+    operation and the condition, loop bound or offset that may differ between
+    threads. Thread ids, results of atomics, indices of parallel loops, and
+    `local` buffers that were given divergent values may differ; loads from
+    tensors, shared memory and fragments at uniform indices do not. The IR is not
+    changed.
 
     ```mlir
     %t = tile.thread_id 0 : i32
