@@ -133,7 +133,7 @@ Value KernelLowering::tensorMap(Value tensor, const tile::TmaPlan &plan) {
 FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
                                                Coordinates coordinates) {
   tile::AllocOp alloc = tile::getAllocation(buffer);
-  FailureOr<layout::SharedLayout> layout = sharedLayout(op, alloc);
+  FailureOr<layout::SharedLayout> layout = sharedLayout(op, buffer);
   FailureOr<int64_t> base = sharedOffset(op, alloc);
   if (failed(layout) || failed(base) ||
       failed(mapToAllocation(op, buffer, coordinates)))

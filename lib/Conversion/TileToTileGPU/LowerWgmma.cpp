@@ -99,7 +99,7 @@ FailureOr<Value> KernelLowering::wgmmaDescriptor(Operation *op,
                                                  int64_t mn, int64_t k) {
   auto type = cast<tile::BufferType>(source.buffer.getType());
   tile::AllocOp alloc = tile::getAllocation(source.buffer);
-  FailureOr<layout::SharedLayout> shared = sharedLayout(op, alloc);
+  FailureOr<layout::SharedLayout> shared = sharedLayout(op, source.buffer);
   FailureOr<int64_t> start = sharedOffset(op, alloc);
   if (failed(shared) || failed(start))
     return failure();
