@@ -448,19 +448,23 @@ LogicalResult TilePlanPipelinePass::writePlan(const RunAheadPlan &plan,
     return writeSchedule(loop, 0, schedule);
   }
 
-  bool isAsync = false;
+  // The fastest way in which a load of the loop is done.
+  Path path = Path::Simt;
   for (Operation *op : plan.producers) {
     op->setAttr("tile.ahead", builder.getI64IntegerAttr(ahead));
-    if (auto copy = dyn_cast<CopyOp>(op))
-      isAsync |=
-          copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync;
+    auto copy = dyn_cast<CopyOp>(op);
+    if (!copy || !copy.getChoice())
+      continue;
+    Path taken = copy.getChoice()->getPath();
+    if (taken == Path::Tma || (taken == Path::CpAsync && path == Path::Simt))
+      path = taken;
   }
   std::string buffers;
   for (Value buffer : plan.buffers)
     buffers += (buffers.empty() ? "" : ", ") + getUserName(buffer);
   arguments.push_back(integer("slots", slots));
   arguments.push_back(integer("ahead", ahead));
-  setChoice(loop, isAsync ? Path::CpAsync : Path::Simt,
+  setChoice(loop, path,
             "loads of " + buffers + " run " + Twine(ahead) +
                 (ahead == 1 ? " iteration" : " iterations") + " ahead in " +
                 Twine(slots) + " slots" +
