@@ -260,6 +260,9 @@ bool LaunchProgram::holds(const Call &call, const CompiledGuard &guard) const {
   case GuardKind::Aligned: {
     if (!call.present[guard.argument])
       return true;
+    for (int32_t slot = guard.firstExtent; slot < guard.lastExtent; ++slot)
+      if (call.slots[slot] == 0)
+        return false;
     auto address = reinterpret_cast<uintptr_t>(call.pointers[guard.argument]);
     if ((guard.bytes & (guard.bytes - 1)) != 0) // no power of two
       return address % guard.bytes == 0 &&

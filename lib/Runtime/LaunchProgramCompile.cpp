@@ -242,6 +242,15 @@ void LaunchProgram::compileGuard(const Guard &guard,
         argument.shape.back().kind != Kind::Constant)
       compiled.rowSlot = dimSlots[guard.argument] + rank - 1;
     compiled.elementBytes = static_cast<uint64_t>(byteWidth(argument.dtype));
+    bool hasMap =
+        std::any_of(launchPlan.tensorMaps.begin(), launchPlan.tensorMaps.end(),
+                    [&](const TensorMapPlan &map) {
+                      return map.argument == guard.argument;
+                    });
+    if (hasMap) {
+      compiled.firstExtent = dimSlots[guard.argument];
+      compiled.lastExtent = compiled.firstExtent + rank;
+    }
   }
   for (int32_t written : guard.written) {
     for (int32_t read : guard.read)

@@ -129,6 +129,9 @@ private:
     uint64_t bytes;   ///< Aligned
     int32_t rowSlot;  ///< Aligned: length of rows to check as well, or -1
     uint64_t elementBytes;
+    /// Aligned: extents that must not be 0, because the code uses tensor maps,
+    /// which empty tensors do not have.
+    int32_t firstExtent = 0, lastExtent = 0;
     std::vector<std::pair<int32_t, int32_t>> pairs; ///< NoAlias
     Expression value;                               ///< ExpressionTrue
   };

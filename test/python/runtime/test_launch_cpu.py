@@ -438,6 +438,23 @@ def test_variants_are_asked_once_per_set_of_guards(c_kernels: CLibrary) -> None:
     assert asked == [(0,), (2,)]
 
 
+def test_empty_tensors_with_descriptors_take_the_variant_without(c_kernels: CLibrary) -> None:
+    asked: list[tuple[int, ...]] = []
+    images = {"vector_add": c_kernels["vector_add"]}
+
+    def variants(guards: tuple[int, ...]) -> LoadedKernel:
+        asked.append(guards)
+        return LoadedKernel(vector_add_plan(outputs=[]), images)
+
+    guards = [{"kind": "aligned", "argument": index, "bytes": 16} for index in (0, 1)]
+    maps = [{"argument": 1, "dim_order": [0], "box": [8]}]
+    kernel = LoadedKernel(vector_add_plan(outputs=[], guards=guards, tensor_maps=maps), images, variants)
+    kernel(torch.zeros(4), torch.zeros(4), torch.zeros(4))
+    assert asked == []
+    kernel(torch.zeros(0), torch.zeros(0), torch.zeros(0))
+    assert asked == [(1,)]
+
+
 def test_touching_ranges_do_not_alias(c_kernels: CLibrary) -> None:
     guards = [{"kind": "noalias", "written": [2], "read": [0, 1]}]
     kernel = LoadedKernel(vector_add_plan(outputs=[], guards=guards), {"vector_add": c_kernels["vector_add"]})

@@ -109,6 +109,8 @@ static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
     return name + " is no argument of the function";
   auto type = cast<MemRefType>(tensor.getType());
   int64_t bytes = getElementBits(type.getElementType()) / 8;
+  if (llvm::is_contained(type.getShape(), 0))
+    return name + " is empty";
   int64_t promised = getPromisedAlignment(argument, user);
   if (promised == 0 || promised % kTmaAlignment != 0)
     return llvm::formatv("the base of {0} is only known to be aligned to {1} "
