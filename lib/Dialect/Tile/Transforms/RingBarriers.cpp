@@ -164,11 +164,14 @@ void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
       AllocOp::create(builder, loc, type, builder.getStringAttr("full" + name));
   channel.empty = AllocOp::create(builder, loc, type,
                                   builder.getStringAttr("empty" + name));
-  // One thread expects the bytes; every thread arrives for its own cp.async.
+  // One thread expects the bytes. Where the producer has many threads, all of
+  // them arrive, also when TMA does all copies: a thread that has not seen the
+  // slot empty yet keeps it from being filled, used and emptied again, after
+  // which its wait for this phase would never return.
   int64_t arrivals = 0;
   if (llvm::any_of(copies, isTma))
     arrivals += 1;
-  if (!llvm::all_of(copies, isTma))
+  if (!producerRole.getSingle())
     arrivals += producerRole.getThreads();
   BarrierInitOp::create(builder, loc, channel.full.getResult(), arrivals);
   BarrierInitOp::create(builder, loc, channel.empty.getResult(),
@@ -228,10 +231,9 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
     BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Single,
                             IntegerAttr(),
                             /*cp_async=*/false);
-  if (threads)
+  if (!producerRole.getSingle())
     BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Thread,
-                            IntegerAttr(),
-                            /*cp_async=*/true);
+                            IntegerAttr(), /*cp_async=*/threads);
   for (CopyOp copy : copies) {
     if (isTma(copy) && conditional) {
       OpBuilder atCopy(copy);
