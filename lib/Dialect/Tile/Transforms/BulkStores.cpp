@@ -126,9 +126,13 @@ private:
         parent = parent->getParentOp();
       if (parent == kernel)
         return;
-      // Other loops in between may run more often than this block.
-      if (parent != block->getParentOp())
+      // Under a condition the barrier that tells the other threads goes in
+      // front of the branch, and the wait has to come before it.
+      if (parent != block->getParentOp()) {
+        while (to->getParentOp() != parent)
+          to = to->getParentOp();
         return addWait(to, {0, read});
+      }
     }
     // One wait between the two is enough.
     for (auto &[place, wait] : waits)

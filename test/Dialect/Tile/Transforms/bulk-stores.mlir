@@ -148,3 +148,36 @@ func.func @load(%A: memref<?x64xf16>, %n: i32) {
   }
   return
 }
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Under a condition in a loop: the wait comes before the barrier, and both in
+// front of the branch.
+// CHECK-LABEL: @conditional
+// CHECK: scf.for
+// CHECK-NEXT: tile.bulk_wait {pending = 0 : i64, read}
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.copy %
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.copy_async
+func.func @conditional(%B: memref<?x64xf16>, %n: i32, %flag: i1) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    scf.for %i = %c0 to %n step %c64 : i32 {
+      scf.if %flag {
+        tile.copy %f[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+        tile.copy_async %s[%c0, %c0] [64, 64] to %B[%i, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x64xf16>
+      }
+    }
+  }
+  return
+}

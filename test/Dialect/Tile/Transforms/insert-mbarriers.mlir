@@ -210,3 +210,46 @@ func.func @ring(%A: memref<1024x1024xf16>, %flags: memref<8xi32>) {
   }
   return
 }
+
+// -----
+
+// A producer of many threads: all of them arrive on every channel, also where
+// TMA does all copies, so that none misses a phase of the empty barrier.
+func.func @many_producers(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "many_producers"
+  tile.kernel "many_producers" grid(%c8) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x128x64xf16, shared>
+    %b = tile.alloc "B_shared" {tile.slots = 2 : i64} : <2x32x64xf16, shared>
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+    // CHECK: tile.barrier_init %full_A_shared {arrivals = 129 : i64}
+    // CHECK: tile.barrier_init %full_B_shared {arrivals = 128 : i64}
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4>, #tile.role<consumer, first = 4, warps = 4>] {
+      // CHECK: tile.barrier_arrive %full_A_shared[{{.*}}] single {expect = 16384 : i64}
+      // CHECK: tile.copy_async {{.*}} barrier %full_A_shared
+      // CHECK-NEXT: tile.barrier_arrive %full_A_shared[{{.*}}] thread :
+      // CHECK: tile.copy_async %arg0[{{.*}}] [32, 64] to
+      // CHECK-NEXT: tile.barrier_arrive %full_B_shared[{{.*}}] thread {cp_async}
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %va = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared> to <128x64xf16, shared>
+        %vb = tile.subview %b[%slot, %c0, %c0] [1, 32, 64] : <2x32x64xf16, shared> to <32x64xf16, shared>
+        tile.copy %A[%k, %c0] [128, 64] to %va[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        tile.copy %A[%k, %c0] [32, 64] to %vb[%c0, %c0] [32, 64] {tile.produce, choice = #tile.choice<cp_async, "">} : memref<1024x1024xf16> to !tile.buffer<32x64xf16, shared>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }, {
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %va = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared> to <128x64xf16, shared>
+        %vb = tile.subview %b[%slot, %c0, %c0] [1, 32, 64] : <2x32x64xf16, shared> to <32x64xf16, shared>
+        %v = tile.load %va[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+        %w = tile.load %vb[%c0, %c0] : !tile.buffer<32x64xf16, shared> -> f16
+        tile.print "w"(%v, %w : f16, f16)
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+  }
+  return
+}
