@@ -18,6 +18,11 @@ REFERENCE = REPOSITORY / "docs" / "reference"
 # Output file: title, what it is generated from, generator arguments.
 DOCUMENTS = {
     "tile.md": ("The `tile` dialect", "tilemlir/Dialect/Tile/IR/TileOps.td", ["-gen-dialect-doc", "-dialect=tile"]),
+    "tile-threads.md": (
+        "Operations of single threads in `tile`",
+        "tilemlir/Dialect/Tile/IR/TileThreadOps.td",
+        ["-gen-op-doc", "-dialect=tile"],
+    ),
     "tile-gpu.md": (
         "The `tile_gpu` dialect",
         "tilemlir/Dialect/TileGPU/IR/TileGPUOps.td",

@@ -5,6 +5,7 @@
 // attributes.
 //
 //===----------------------------------------------------------------------===//
+#include "ExplicitOps.h"
 #include "KernelEmitter.h"
 
 #include "tilemlir/Conversion/Passes.h"
@@ -114,8 +115,11 @@ struct TileToCPU : public tilemlir::impl::TileToCPUBase<TileToCPU> {
       return signalPassFailure();
     }
     func::FuncOp function = functions.front();
-    for (KernelOp kernel : function.getOps<KernelOp>())
+    for (KernelOp kernel : function.getOps<KernelOp>()) {
+      if (failed(tilemlir::cpu::makeSequential(kernel)))
+        return signalPassFailure();
       sinkHostValues(kernel);
+    }
     FailureOr<LaunchPlanAttr> plan = buildLaunchPlan(function);
     if (failed(plan))
       return signalPassFailure();

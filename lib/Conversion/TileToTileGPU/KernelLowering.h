@@ -201,6 +201,17 @@ private:
   LogicalResult lowerBarrierOp(Operation *op);
   /// `index` may be null: the first one.
   FailureOr<Value> barrierAddress(Operation *op, Value barriers, Value index);
+  /// Gives each set of warps that the program names a hardware barrier that the
+  /// program does not use, as the attribute `tile.named_barriers` of its roles.
+  LogicalResult chooseUserBarriers();
+
+  //===--- LowerThreadOps.cpp
+  //--------------------------------------------------===//
+  LogicalResult lowerThreadOp(Operation *op);
+  /// Whether the executing thread is the one that is elected in each `group` of
+  /// consecutive threads; 0 is the whole block.
+  Value electThread(int64_t group);
+  LogicalResult lowerPtx(Operation *op);
 
   //===--- LowerCopy.cpp, MatrixMoves.cpp
   //--------------------------------------===//

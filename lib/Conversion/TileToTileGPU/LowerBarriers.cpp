@@ -17,10 +17,17 @@ static constexpr int64_t kBarrierBytes = 8;
 
 FailureOr<Value> KernelLowering::barrierAddress(Operation *op, Value barriers,
                                                 Value index) {
+  // A part of a row of barriers begins further on.
+  while (auto view = barriers.getDefiningOp<tile::SubviewOp>()) {
+    if (view.getOffsets().size() != 1)
+      break;
+    index = ix.add(index, view.getOffsets().front());
+    barriers = view.getSource();
+  }
   tile::AllocOp alloc = tile::getAllocation(barriers);
   if (barriers != alloc.getResult()) {
-    op->emitOpError("needs the barriers as they were allocated, not a view of "
-                    "them");
+    op->emitOpError("needs the barriers as they were allocated, or a part of a "
+                    "row of them");
     return failure();
   }
   auto offset = alloc->getAttrOfType<IntegerAttr>("tile.shared_offset");

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace tilemlir;
@@ -52,6 +54,47 @@ void KernelLowering::replaceThreadIds(Region &region, bool countsFromRole) {
     id.getResult().replaceAllUsesWith(value);
     id.erase();
   }
+}
+
+static constexpr StringLiteral kNamedBarriers = "tile.named_barriers";
+
+LogicalResult KernelLowering::chooseUserBarriers() {
+  // Regions of the program may be apart and still run at the same time, so
+  // that their position says nothing; sets of warps are told apart instead.
+  constexpr int64_t kHardwareBarriers = 16;
+  llvm::SmallDenseSet<int64_t> taken;
+  SmallVector<tile::WarpSpecializeOp> splits;
+  kernel.walk([&](Operation *op) {
+    if (auto sync = dyn_cast<tile::SyncThreadsOp>(op))
+      taken.insert(sync.getId().value_or(0));
+    else if (auto arrive = dyn_cast<tile::NamedArriveOp>(op))
+      taken.insert(arrive.getId());
+    else if (auto split = dyn_cast<tile::WarpSpecializeOp>(op))
+      splits.push_back(split);
+  });
+  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, int64_t> barriers;
+  int64_t next = kHardwareBarriers - 1;
+  for (tile::WarpSpecializeOp split : splits) {
+    SmallVector<int64_t> chosen;
+    for (unsigned index = 0; index < split.getRoles().size(); ++index) {
+      tile::RoleAttr role = split.getRole(index);
+      auto [place, isNew] =
+          barriers.try_emplace({role.getFirst(), role.getWarps()}, 0);
+      if (isNew) {
+        while (next > 0 && taken.contains(next))
+          --next;
+        if (next <= 0)
+          return split.emitOpError("leaves no hardware barrier for its "
+                                   "threads: the program uses so many of the ")
+                 << kHardwareBarriers << " by number";
+        place->second = next--;
+      }
+      chosen.push_back(place->second);
+    }
+    if (split.getRole(0).getKind() == tile::RoleKind::User)
+      split->setAttr(kNamedBarriers, b.getDenseI64ArrayAttr(chosen));
+  }
+  return success();
 }
 
 void KernelLowering::meetThreads() {
@@ -115,6 +158,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     b.setInsertionPoint(op);
     role = op.getRole(index);
     roleBarrier = index + 1;
+    if (auto chosen = op->getAttrOfType<DenseI64ArrayAttr>(kNamedBarriers);
+        chosen && role.getKind() == tile::RoleKind::User)
+      roleBarrier = chosen[index];
     threads = role.getThreads();
     int64_t end = role.getFirst() + role.getWarps();
     Value condition;

@@ -180,9 +180,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         return loop.emitOpError(
             "must be a plain loop here; run tile-multibuffer");
       })
-      .Default([](Operation *other) -> LogicalResult {
-        return other->emitOpError("has no lowering to threads of a GPU");
-      });
+      .Default([&](Operation *other) { return lowerThreadOp(other); });
 }
 
 /// Whether the body only starts asynchronous copies, at indices that may be
@@ -275,6 +273,8 @@ LogicalResult KernelLowering::run() {
   entry = arith::ConstantOp::create(entryBuilder, kernel.getLoc(),
                                     entryBuilder.getI32IntegerAttr(0));
 
+  if (failed(chooseUserBarriers()))
+    return failure();
   replaceThreadIds(kernel.getBody(), /*countsFromRole=*/true);
   if (failed(lowerBlock(body)))
     return failure();

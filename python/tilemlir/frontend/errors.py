@@ -14,6 +14,7 @@ from ..errors import TileCompileError
 CATALOGUE: dict[str, str] = {
     "argument": "an argument of a language function has a value that is not allowed",
     "ambiguous-copy": "an element-form copy matches its tile to the tensor in more than one way",
+    "barrier": "a barrier, or an asynchronous operation, that is not used as it has to be",
     "call": "a function called while tracing raised an exception, or was called with wrong arguments",
     "collective-in-parallel": "a tile operation inside of T.Parallel",
     "compile-time-value": "a run-time value where a compile-time one is needed, or the reverse",
@@ -31,6 +32,7 @@ CATALOGUE: dict[str, str] = {
     "rank": "a wrong number of indices",
     "rebinding": "a name that changes its kind under run-time control flow",
     "reduce-shape": "operands of a reduction that do not match in shape",
+    "warp-groups": "code of warp groups that does not fit the kernel, or buffers that they cannot share",
     "source": "the source text of the function is not available",
     "symbolic-size": "a size known only at launch where a constant is needed",
     "syntax": "Python that cannot be part of a kernel",

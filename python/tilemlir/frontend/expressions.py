@@ -24,7 +24,7 @@ from .errors import FrontendError
 from .hosting import TensorSpec
 from .scans import Scans
 from .scopes import MISSING, Frame, is_simple
-from .values import Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable
+from .values import Barriers, Element, Reference, Region, RuntimeValue, Scalar, Storage, Variable
 
 _BINARY: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add),
@@ -384,7 +384,7 @@ class Expressions(Scans):
             return self.subscript(value, key)
         if isinstance(value, Region):
             return self.subscript_region(value, key)
-        if isinstance(value, Variable):
+        if isinstance(value, (Variable, Barriers)):
             return self._python(lambda: value[key])
         if isinstance(value, RuntimeValue):
             self.fail("rank", "a scalar cannot be indexed", found=self.describe(value))

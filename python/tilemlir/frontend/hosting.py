@@ -59,6 +59,27 @@ class Argument:
 
 
 @dataclass
+class ExplicitState:
+    """What the explicit layer has traced of a kernel.
+
+    Attributes:
+        barrier_sync: the barrier of all threads behind the initialisation of the barriers, once there is one.
+        roles: code of warp groups: the operation and the groups, as (first, count).
+        used: the first explicit operation, for messages.
+        waits: waits for matrix products, whose fragments are found at the end.
+        kept_registers: whether no warp may change its registers.
+        registers: registers of the roles of the compiler: (producer, consumer).
+    """
+
+    barrier_sync: ir.Operation | None = None
+    roles: list[tuple[ir.Operation, tuple[int, int]]] = field(default_factory=list)
+    used: str = ""
+    waits: int = 0
+    kept_registers: bool = False
+    registers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class KernelState:
     """The kernel being traced."""
 
@@ -68,6 +89,7 @@ class KernelState:
     thread_shape: tuple[int, ...]
     line: int
     threads: dict[int, Any] = field(default_factory=dict)
+    explicit: ExplicitState = field(default_factory=ExplicitState)
 
 
 class Hosting(Tiles):
@@ -421,9 +443,13 @@ class Hosting(Tiles):
         try:
             with self.inside(block):
                 yield indices
+            self.finish_kernel(operation.operation)
         finally:
             self.kernel_state = None
             self.pool, self.global_reads, self.safe_values = saved
+
+    def finish_kernel(self, kernel: ir.Operation) -> None:
+        """Called at the end of a kernel, whose body has been traced."""
 
     def require_kernel(self, what: str) -> None:
         """Refuses ``what`` outside of a kernel."""

@@ -415,8 +415,16 @@ class Loops(Statements):
         block = self.add_block(operation, 0, 1)
         low, high = self._low(start), self._high(stop)
         index = Scalar(block.arguments[0], int32, low=low, high=_less_one(high), bare=True)
+        explicit = self.explicit_count
         with self.region(block):
             self.traced_body(node, context, lambda: self._bind_targets(node, [index], "T.Pipelined"))
+        if self.explicit_count != explicit and stages:
+            operation.operation.attributes["num_stages"] = self.integer(0)
+            place = self.here()
+            self.warn(
+                f"{place.file}:{place.line}: the body of T.Pipelined orders its asynchronous work itself: "
+                f"num_stages={stages} has no effect"
+            )
         if context.broke and stages:
             operation.operation.attributes["num_stages"] = self.integer(0)
             place = self.here()

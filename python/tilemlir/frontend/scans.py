@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..language.dtypes import bool_
-from .conflicts import Conflicts
 from .values import Buffer, Element, RuntimeValue, Scalar, Variable
+from .warpgroups import WarpGroups
 
 
-class Scans(Conflicts):
+class Scans(WarpGroups):
     """``T.cumsum``, ``T.cummax``, ``T.transpose``."""
 
     def scan(self, kind: str, source: Any, dest: Any, dim: Any, reverse: Any, what: str) -> None:

@@ -15,6 +15,7 @@ from ..language.dtypes import lookup as lookup_dtype
 from ..language.functions import Macro
 from ..language.kernel import KernelFrame
 from ..language.symbols import SymbolicExpr
+from ..language.warpgroups import RoleFrame
 from . import source as sources
 from .arithmetic import promote, python_type
 from .errors import FrontendError
@@ -514,8 +515,11 @@ class Statements(Expressions):
             self.fail("syntax", "with takes one T.Kernel(...) in a kernel function", found=ast.unparse(node.items[0]))
         item = node.items[0]
         frame = self.expr(item.context_expr)
+        if isinstance(frame, RoleFrame):
+            self.run_role(node, frame)
+            return
         if not isinstance(frame, KernelFrame):
-            self.fail("syntax", "with is for T.Kernel(...)", found=ast.unparse(item.context_expr))
+            self.fail("syntax", "with is for T.Kernel(...) and T.ws(...)", found=ast.unparse(item.context_expr))
         self.node = item.context_expr
         names = self.frame
         saved_locals, saved_bound = dict(names.locals), dict(names.bound_at)
@@ -528,6 +532,16 @@ class Statements(Expressions):
         for name in names.locals.keys() - saved_locals.keys():
             names.unavailable[name] = ("part of a kernel that has ended", node.lineno)
         names.locals, names.bound_at = saved_locals, saved_bound
+
+    def promote_role_names(self, node: ast.With) -> None:
+        """Turns outer scalars that a T.ws block rebinds into variables."""
+        self.promote_names(assigned_names(node.body))
+
+    def run_region(self, node: ast.With, block: ir.Block) -> None:
+        """Traces the statements of a T.ws block."""
+        self.node = node
+        with self.region(block):
+            self._run_to_end(node.body)
 
     # Macros.
 

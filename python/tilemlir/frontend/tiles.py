@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .._mlir import ir
 from ..language.compute import GemmWarpPolicy
 from ..language.dtypes import int32
 from .transfers import Transfers
@@ -35,39 +36,44 @@ class Tiles(Transfers):
             )
         if precision not in ("tf32", "ieee"):
             self.fail("argument", f"unknown precision {precision!r} of T.gemm", allowed="'tf32' or 'ieee'")
+        operands, attributes = self.gemm_parts(a, b, c, transpose_a, transpose_b, policy, clear_accum, "T.gemm")
+        attributes["precision"] = self.attribute(f"#tile<precision {precision}>")
+        self.emit("tile.gemm", (), [operand.value for operand in operands], attributes)
+
+    def gemm_parts(
+        self, a: Any, b: Any, c: Any, transpose_a: Any, transpose_b: Any, policy: Any, clear_accum: Any, what: str
+    ) -> tuple[tuple[Buffer, Buffer, Buffer], dict[str, ir.Attribute]]:
+        """Checked operands and attributes of a matrix product."""
         if not isinstance(policy, GemmWarpPolicy):
             self.fail(
-                "argument", "the policy of T.gemm must be a T.GemmWarpPolicy", found=repr(policy),
+                "argument", f"the policy of {what} must be a T.GemmWarpPolicy", found=repr(policy),
                 allowed=", ".join(f"T.GemmWarpPolicy.{member.name}" for member in GemmWarpPolicy),
             )  # fmt: skip
         for name, flag in (("transpose_A", transpose_a), ("transpose_B", transpose_b), ("clear_accum", clear_accum)):
             if isinstance(flag, RuntimeValue):
                 self.fail(
-                    "compile-time-value", f"{name} of T.gemm must be a compile-time bool", found=self.describe(flag)
+                    "compile-time-value", f"{name} of {what} must be a compile-time bool", found=self.describe(flag)
                 )
-        left, right, out = (self.whole_buffer(value, "T.gemm") for value in (a, b, c))
-        self._check_gemm(left, right, out, bool(transpose_a), bool(transpose_b))
+        left, right, out = (self.whole_buffer(value, what) for value in (a, b, c))
+        self._check_gemm(left, right, out, bool(transpose_a), bool(transpose_b), what)
         self.unsafe_operations += 1
-        attributes = {
-            "policy": self.attribute(f"#tile<warp_policy {policy.value}>"),
-            "precision": self.attribute(f"#tile<precision {precision}>"),
-        }
+        attributes = {"policy": self.attribute(f"#tile<warp_policy {policy.value}>")}
         for name, flag in (
             ("transpose_a", transpose_a), ("transpose_b", transpose_b), ("clear_accum", clear_accum),
             ("a_unsigned", left.dtype.kind == "uint"), ("b_unsigned", right.dtype.kind == "uint"),
         ):  # fmt: skip
             if flag:
                 attributes[name] = self._unit
-        self.emit("tile.gemm", (), [left.value, right.value, out.value], attributes)
+        return (left, right, out), attributes
 
-    def _check_gemm(self, a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool) -> None:
+    def _check_gemm(self, a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool, what: str) -> None:
         shapes = []
         for name, buffer in (("A", a), ("B", b), ("C", c)):
             extents = [extent for extent in buffer.shape if isinstance(extent, int)]
             if len(extents) < 2 or any(extent != 1 for extent in extents[:-2]):
                 self.fail(
                     "gemm-operands",
-                    f"operand {name} of T.gemm must be a matrix",
+                    f"operand {name} of {what} must be a matrix",
                     found=buffer.describe(),
                     allowed="two dimensions, or leading dimensions of extent 1",
                 )
@@ -90,7 +96,7 @@ class Tiles(Transfers):
                 hint = "A looks like a K x M tile: pass transpose_A=True"
             self.fail(
                 "gemm-operands",
-                f"the operands of T.gemm do not match: {wrong}",
+                f"the operands of {what} do not match: {wrong}",
                 found=f"A {_shape(a)}{marks[0]} ({a.name}), B {_shape(b)}{marks[1]} ({b.name}), "
                 f"C {_shape(c)} ({c.name})",
                 allowed="A M x K, B K x N, C M x N; transpose_A takes K x M, transpose_B takes N x K",
@@ -103,17 +109,17 @@ class Tiles(Transfers):
         if len(set(floats)) != 1 or not same_width or sixteen or "bool" in (kind.kind for kind in kinds):
             self.fail(
                 "dtype",
-                "T.gemm cannot multiply these element types",
+                f"{what} cannot multiply these element types",
                 found=f"A {a.dtype}, B {b.dtype}, C {c.dtype}",
                 allowed="A and B of one type (8-bit floats and 8-bit integers may mix among themselves), "
                 "C float32, float16 or float64 for floats, int32 for integers",
             )
         if not a.dtype.is_float and c.dtype.bits < 32:
             self.fail(
-                "dtype", "T.gemm of integers accumulates in int32", found=f"C {c.dtype}", fix="allocate C as int32"
+                "dtype", f"{what} of integers accumulates in int32", found=f"C {c.dtype}", fix="allocate C as int32"
             )
         if c.scope() == "shared" and a.scope() == "local":
-            self.fail("argument", "T.gemm operands must be shared memory or fragments", found=a.describe())
+            self.fail("argument", f"{what} operands must be shared memory or fragments", found=a.describe())
 
     # Reductions.
 
@@ -400,12 +406,20 @@ class Tiles(Transfers):
         self.require_kernel("T.sync_threads")
         self.require_no_parallel("T.sync_threads")
         self.unsafe_operations += 1
-        attributes = {}
-        if barrier is not None:
-            attributes["id"] = self.integer(barrier)
-        if count is not None:
-            attributes["count"] = self.integer(count)
-        self.emit("tile.sync_threads", (), (), attributes)
+        if barrier is None and count is None:
+            self.emit("tile.sync_threads")
+            return
+        if count is None:
+            count = self.threads_here()
+        self.named_barrier(barrier if barrier is not None else 0, count, True, "T.sync_threads")
+
+    def threads_here(self) -> int:
+        """Threads that run the code being traced together."""
+        raise NotImplementedError
+
+    def named_barrier(self, number: Any, count: Any, wait: bool, what: str) -> None:
+        """A barrier of some threads."""
+        raise NotImplementedError
 
 
 def _text(shape: Any) -> str:

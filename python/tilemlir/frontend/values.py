@@ -262,6 +262,60 @@ class Buffer(Storage):
     __slots__ = ()
 
 
+class Barriers:
+    """A row of mbarriers in shared memory.
+
+    Attributes:
+        value: the ``!tile.buffer`` of barriers.
+        counts: arrivals that complete a phase, one number per barrier.
+        name: the user's name for it.
+    """
+
+    __slots__ = ("counts", "name", "value")
+
+    def __init__(self, value: ir.Value, counts: tuple[int, ...], name: str) -> None:
+        self.value = value
+        self.counts = counts
+        self.name = name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One extent: the number of barriers."""
+        return (len(self.counts),)
+
+    def scope(self) -> str:
+        """Always ``shared.barrier``."""
+        return "shared.barrier"
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, key: Any) -> Barrier:
+        barrier: Barrier = context.require("indexing").barrier(self, key)
+        return barrier
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {len(self.counts)} barrier{'s' if len(self.counts) != 1 else ''}"
+
+
+class Barrier:
+    """``bars[i]``: one barrier of a row.
+
+    Attributes:
+        barriers: the row.
+        index: a Python integer or a scalar.
+    """
+
+    __slots__ = ("barriers", "index")
+
+    def __init__(self, barriers: Barriers, index: Any) -> None:
+        self.barriers = barriers
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"a barrier of {self.barriers.name}"
+
+
 class Reference(RuntimeValue):
     """Something that holds one scalar: it can be read, and assigned to."""
 

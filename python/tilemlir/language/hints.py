@@ -42,40 +42,6 @@ def annotate_restrict_buffers(*buffers: Any) -> None:
     context.require("T.annotate_restrict_buffers")
 
 
-def annotate_producer_reg_dealloc(count: int = 24) -> None:
-    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
-    _register_budget("T.annotate_producer_reg_dealloc")
-
-
-def annotate_consumer_reg_alloc(count: int = 240) -> None:
-    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
-    _register_budget("T.annotate_consumer_reg_alloc")
-
-
-def disable_warp_group_reg_alloc() -> None:
-    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
-    _register_budget("T.disable_warp_group_reg_alloc")
-
-
-def no_set_max_nreg() -> None:
-    """Accepted with a warning: register budgets of warp groups are chosen by the compiler."""
-    _register_budget("T.no_set_max_nreg")
-
-
-def _register_budget(name: str) -> None:
-    context.require(name).no_effect(name, "register budgets of warp groups are chosen by the compiler")
-
-
-def pdl_trigger() -> None:
-    """Lets a dependent kernel start early, where launches are set up for it; kernels here run one after the other."""
-    context.require("T.pdl_trigger")
-
-
-def pdl_sync() -> None:
-    """Waits for the kernel before; kernels of one stream run one after the other, so that it has finished already."""
-    context.require("T.pdl_sync")
-
-
 def assume(condition: Any) -> None:
     """Promises that a condition holds. Conditions on launch-time values only are checked by the launcher."""
     context.require("T.assume").assume(condition)

@@ -19,8 +19,12 @@ class NotAvailableError(TileError, NotImplementedError):
 
 _RAW_CUDA = "inline CUDA C++ has no place in a compiler that emits PTX itself; write the operation in the tile language"
 _EXPLICIT = (
-    "the explicit asynchronous layer is not available yet; plain T.copy and T.gemm in T.Pipelined are scheduled by "
-    "the compiler"
+    "this part of the explicit layer is not available yet; T.tma_copy, T.wgmma_gemm and barriers are, and plain T.copy "
+    "and T.gemm in T.Pipelined are scheduled by the compiler"
+)
+_GRID = (
+    "a barrier of all blocks needs them to be on the device together, which no launch here promises; write two "
+    "T.Kernel blocks, which run one after the other"
 )
 
 #: name -> what to do instead
@@ -30,10 +34,8 @@ REASONS: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "alloc_barrier alloc_cluster_barrier mbarrier_wait_parity mbarrier_arrive mbarrier_expect_tx barrier_wait "
-            "barrier_arrive tma_copy async_copy copy_cluster wgmma_gemm wait_wgmma tcgen05_gemm alloc_tmem "
-            "deallocate_tmem ws WarpSpecialize set_max_nreg inc_max_nreg dec_max_nreg fence_proxy_async ptx_cp_async "
-            "ptx_commit_group ptx_wait_group ptx_ldmatrix tma_load tma_store_arrive tma_store_wait"
+            "alloc_cluster_barrier async_copy copy_cluster tcgen05_gemm alloc_tmem deallocate_tmem ptx_cp_async "
+            "ptx_commit_group ptx_wait_group ptx_ldmatrix tma_load"
         ).split(),
         _EXPLICIT,
     ),
@@ -41,6 +43,7 @@ REASONS: dict[str, str] = {
         "ptr make_tensor make_tensor_from_addr access_ptr address_of".split(),
         "raw pointers are not available yet; pass tensors and index them",
     ),
+    "sync_grid": _GRID,
     **dict.fromkeys(
         "gemm_sp gemm_blockscaled tcgen05_gemm_blockscaled mma_gemm_blockscaled".split(),
         "sparse and block-scaled matrix products are not available yet",
@@ -55,7 +58,7 @@ REASONS: dict[str, str] = {
             "im2col c2d_im2col alloc_reducer reducer_init reducer_update finalize_reducer any_of all_of "
             "warp_reduce_sum warp_reduce_max warp_reduce_min warp_reduce_bitand warp_reduce_bitor shfl_sync shfl_xor "
             "shfl_down shfl_up ballot ballot_sync any_sync all_sync activemask match_any_sync match_all_sync "
-            "syncthreads_count syncthreads_and syncthreads_or shuffle_elect sync_grid sync_warp named_barrier_arrive "
+            "syncthreads_count syncthreads_and syncthreads_or "
             "rng_init rng_rand rng_rand_float PersistentTileScheduler BaseTileScheduler "
             "annotate_compile_flags annotate_pass_configs hypot ldexp Ramp Broadcast Shuffle "
             "extract_lane dp4a  block_rank_in_cluster cluster_arrive cluster_wait cluster_sync "

@@ -191,7 +191,7 @@ def wrong_keyword(A: T.Tensor((64,64),"float16")):
 @T.prim_func
 def not_available(A: T.Tensor((64,64),"float16")):
     with T.Kernel(1) as bx:
-        b = T.alloc_barrier(128)
+        b = T.alloc_tmem((128, 64), "float32")
 
 
 @T.prim_func

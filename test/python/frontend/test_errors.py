@@ -186,9 +186,9 @@ FILE:N: error: T.copy is called with wrong arguments: got an unexpected keyword 
   allowed: T.copy(src, dst, *, coalesced_width=None, disable_tma=False, eviction_policy=None, prefer_instruction=None, annotations=None, loop_layout=None)
 """,
     "not_available": """
-FILE:N: error: T.alloc_barrier: the explicit asynchronous layer is not available yet; plain T.copy and T.gemm in T.Pipelined are scheduled by the compiler [not-available]
- N |         b = T.alloc_barrier(128)
-   |             ^^^^^^^^^^^^^^^^^^^^
+FILE:N: error: T.alloc_tmem: this part of the explicit layer is not available yet; T.tma_copy, T.wgmma_gemm and barriers are, and plain T.copy and T.gemm in T.Pipelined are scheduled by the compiler [not-available]
+ N |         b = T.alloc_tmem((128, 64), "float32")
+   |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
     "rebind_kind": """
 FILE:N: error: x holds an int32 since line N and cannot become a float16 here [rebinding]

@@ -207,11 +207,10 @@ def test_hints_without_effect():
     @T.prim_func
     def kernel(A: T.Tensor((8,), "float32")):
         with T.Kernel(1) as bx:
-            T.disable_warp_group_reg_alloc()
+            T.annotate_l2_hit_ratio({A: 0.5})
             T.annotate_restrict_buffers(A)
-            T.pdl_sync()
             A[0] = 1.0
 
-    with pytest.warns(FrontendWarning, match="T.disable_warp_group_reg_alloc has no effect: register budgets"):
+    with pytest.warns(FrontendWarning, match="T.annotate_l2_hit_ratio has no effect: L2 persistence"):
         traced = trace(kernel)
     assert len(traced.warnings) == 1

@@ -4,7 +4,7 @@
 // and the small queries on buffers that all passes share.
 //
 //===----------------------------------------------------------------------===//
-#include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,6 +26,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tilemlir/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.cpp.inc"
       >();
 }
 

@@ -85,7 +85,8 @@ private:
       Operation *next = store->getNextNode();
       while (next && isa<SubviewOp, ReshapeOp, BitcastOp>(next))
         next = next->getNextNode();
-      if (next && isBulkStore(next))
+      // The program may have closed the group itself.
+      if (next && (isBulkStore(next) || isa<BulkCommitOp>(next)))
         continue;
       OpBuilder builder(store->getContext());
       builder.setInsertionPointAfter(store);

@@ -6,13 +6,27 @@
 // was committed in between.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::tile;
+
+bool mlir::tile::releasesOthers(KernelOp kernel, Operation *op) {
+  if (!kernel->hasAttr("tile.explicit"))
+    return false;
+  return op
+      ->walk([](Operation *inner) {
+        return isa<BarrierArriveOp, NamedArriveOp, SyncThreadsOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 static PipelineAttr getPipeline(Operation *op, PipelineRole role) {
   auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
@@ -86,7 +100,7 @@ public:
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+      if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && !isTmaCopy(copy)) {
         if (touches(&op))
           complete(&op);
         open.push_back(copy);
@@ -126,6 +140,8 @@ private:
   }
 
   bool touches(Operation *op) {
+    if (releasesOthers(getKernel(op), op))
+      return true;
     SmallVector<BufferAccess> others;
     collectNestedAccesses(op, others);
     for (const BufferAccess &mine : accesses)
@@ -165,8 +181,9 @@ private:
 LogicalResult mlir::tile::insertCpAsyncGroups(KernelOp kernel) {
   llvm::SetVector<Block *> blocks;
   kernel.walk([&](CopyAsyncOp copy) {
-    // Those of a producer role complete on barriers.
-    if (!isInIssuePart(copy) && !copy->hasAttr("tile.produce"))
+    // Those of a producer role, and by TMA, complete on barriers.
+    if (!isInIssuePart(copy) && !copy->hasAttr("tile.produce") &&
+        !isTmaCopy(copy))
       blocks.insert(copy->getBlock());
   });
   SmallVector<std::pair<scf::ForOp, int64_t>> pipelines;

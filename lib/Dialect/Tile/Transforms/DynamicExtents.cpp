@@ -56,7 +56,7 @@ static void foldExtents(ParallelOp loop) {
 
 static void makeStatic(ParallelOp loop) {
   SmallVector<int64_t> extents(loop.getStaticExtents());
-  int64_t threads = getKernel(loop).getThreads();
+  int64_t threads = getCollectiveThreads(loop);
   int64_t staticSize = 1;
   SmallVector<std::pair<unsigned, Value>> guarded, chunked;
   unsigned next = 0;

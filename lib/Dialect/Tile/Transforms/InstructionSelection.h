@@ -51,6 +51,18 @@ std::string refuseTma(Operation *user, TargetAttr target);
 std::string refuseTma(CopyOp op, TargetAttr target, IntegerAnalysis &integers,
                       TmaPlan &plan);
 
+/// Marks a product that the program itself waits for.
+constexpr llvm::StringLiteral kUserProduct = "tile.user_product";
+
+/// Marks a copy that stands for one that the program itself waits for.
+constexpr llvm::StringLiteral kUserCopy = "tile.user_copy";
+
+/// Checks an operation of the explicit layer against the target, and chooses
+/// the instruction of a product that the program waits for. Does nothing for
+/// other operations.
+LogicalResult selectExplicit(Operation *op, TargetAttr target,
+                             IntegerAnalysis &integers);
+
 /// Name of an element type as users write it.
 std::string getTypeName(Type type);
 

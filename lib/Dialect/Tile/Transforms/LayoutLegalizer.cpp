@@ -1,5 +1,6 @@
 //===- LayoutLegalizer.cpp - Conversions between layouts --------*- C++ -*-===//
 #include "LayoutLegalizer.h"
+#include "InstructionSelection.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
@@ -362,9 +363,10 @@ LogicalResult LayoutLegalizer::legalize(GemmOp gemm) {
     if (solver.getViewLayout(gemm.getC()))
       return success();
     BufferType type = gemm.getC().getType();
-    convertOperand(gemm, gemm.getCMutable(),
-                   solver.getBlocked(type.getShape(), 4, type.getRank() - 1),
-                   !gemm.getClearAccum(), true);
+    convertOperand(
+        gemm, gemm.getCMutable(),
+        LayoutSolver::getBlocked(gemm, type.getShape(), 4, type.getRank() - 1),
+        !gemm.getClearAccum(), true);
     return success();
   }
   auto check = [&](GemmOperand operand, OpOperand &value, bool reads,
@@ -375,8 +377,15 @@ LogicalResult LayoutLegalizer::legalize(GemmOp gemm) {
     if (!required)
       return gemm.emitError("gemm: ") << required.error();
     layout::Result<FragmentLayout> view = solver.getViewLayout(value.get());
-    if (!view || !view->isSameMap(*required))
-      convertOperand(gemm, value, *required, reads, writes);
+    if (view && view->isSameMap(*required))
+      return success();
+    // A conversion behind the product would not wait for it.
+    if (gemm->hasAttr(kUserProduct))
+      return gemm.emitError("T.wgmma_gemm: the fragment ")
+             << getUserName(value.get())
+             << " is used elsewhere in a way that spreads it over threads "
+                "differently; copy it to a fragment of its own";
+    convertOperand(gemm, value, *required, reads, writes);
     return success();
   };
   if (failed(check(GemmOperand::A, gemm.getAMutable(), true, false)) ||
@@ -391,9 +400,9 @@ LogicalResult LayoutLegalizer::legalize(ReduceOp reduce) {
   if (!source) {
     BufferType type = reduce.getSource().getType();
     convertOperand(reduce, reduce.getSourceMutable(),
-                   solver.getBlocked(type.getShape(),
-                                     128 / type.getElementBits(),
-                                     type.getRank() - 1),
+                   LayoutSolver::getBlocked(reduce, type.getShape(),
+                                            128 / type.getElementBits(),
+                                            type.getRank() - 1),
                    true, false);
     source = solver.getViewLayout(reduce.getSource());
   }

@@ -42,8 +42,22 @@ SmallVector<FragmentUse> mlir::tile::getFragmentUses(ParallelOp loop) {
   return uses;
 }
 
+Operation *mlir::tile::getFirstUser(AllocOp fragment) {
+  SmallVector<Value> handles = {fragment.getResult()};
+  while (!handles.empty()) {
+    Value handle = handles.pop_back_val();
+    for (Operation *user : handle.getUsers()) {
+      if (isa<SubviewOp, ReshapeOp, BitcastOp>(user))
+        handles.push_back(user->getResult(0));
+      else if (!isa<AnnotateLayoutOp>(user))
+        return user;
+    }
+  }
+  return fragment;
+}
+
 LayoutSolver::LayoutSolver(KernelOp kernel, IntegerAnalysis &integers)
-    : kernel(kernel), integers(integers), threads(kernel.getThreads()) {
+    : kernel(kernel), integers(integers) {
   kernel.walk([&](Operation *op) {
     if (auto alloc = dyn_cast<AllocOp>(op)) {
       if (alloc.getType().isFragment())
@@ -222,9 +236,11 @@ LayoutSolver::getOperandLayout(const FragmentLayout &iteration,
   return result;
 }
 
-layout::FragmentLayout LayoutSolver::getBlocked(ArrayRef<int64_t> shape,
+layout::FragmentLayout LayoutSolver::getBlocked(Operation *user,
+                                                ArrayRef<int64_t> shape,
                                                 int64_t vectorElements,
-                                                int64_t fastest) const {
+                                                int64_t fastest) {
+  int64_t threads = getCollectiveThreads(user);
   int64_t elements = 1;
   for (int64_t extent : shape)
     elements *= extent;
@@ -252,6 +268,7 @@ LogicalResult LayoutSolver::assignPinned() {
     FragmentLayoutAttr attr = alloc.getType().getFragmentLayout();
     if (!attr)
       continue;
+    int64_t threads = getCollectiveThreads(getFirstUser(alloc));
     if (attr.getNumThreads() != threads)
       return alloc->emitError("the layout of fragment ")
              << getUserName(alloc) << " is over " << attr.getNumThreads()
@@ -260,6 +277,7 @@ LogicalResult LayoutSolver::assignPinned() {
   }
   for (auto &[loop, entry] : loops)
     if (FragmentLayoutAttr attr = loop.getLayoutAttr()) {
+      int64_t threads = getCollectiveThreads(loop);
       if (attr.getNumThreads() != threads)
         return loop->emitError("the layout of the loop is over ")
                << attr.getNumThreads() << " threads, the kernel has "
@@ -277,7 +295,7 @@ LogicalResult LayoutSolver::assignAccumulators() {
       return;
     if (!mma) {
       int64_t fastest = type.getRank() - 1;
-      assignView(gemm.getC(), getBlocked(type.getShape(), 4, fastest),
+      assignView(gemm.getC(), getBlocked(gemm, type.getShape(), 4, fastest),
                  "accumulator of a gemm without matrix instruction");
       return;
     }
@@ -286,6 +304,7 @@ LogicalResult LayoutSolver::assignAccumulators() {
       result = gemm.emitError("gemm: ") << accumulator.error();
       return;
     }
+    int64_t threads = getCollectiveThreads(gemm);
     if (accumulator->numThreads() != threads) {
       result = gemm.emitError("gemm: the chosen warps have ")
                << accumulator->numThreads() << " threads, the kernel has "
@@ -331,8 +350,8 @@ void LayoutSolver::assignReplicated() {
     if (getLayout(alloc) ||
         alloc.getType().getNumElements() > kMaxReplicatedElements)
       return;
-    Result<FragmentLayout> replicated =
-        layout::fullyReplicated(alloc.getType().getShape().vec(), threads);
+    Result<FragmentLayout> replicated = layout::fullyReplicated(
+        alloc.getType().getShape().vec(), getCollectiveThreads(op));
     if (replicated)
       setLayout(alloc, *replicated, "accessed by scalar code");
   };
@@ -535,15 +554,17 @@ void LayoutSolver::assignFree(AllocOp alloc) {
     if (!part)
       continue;
     ArrayRef<int64_t> shape = part.getType().getShape();
-    if (assignView(part.getResult(),
-                   getBlocked(shape, getPreferredVector(alloc),
-                              std::max<int64_t>(
-                                  static_cast<int64_t>(shape.size()) - 1, 0)),
-                   "free choice for its parts"))
+    if (assignView(
+            part.getResult(),
+            getBlocked(
+                getFirstUser(alloc), shape, getPreferredVector(alloc),
+                std::max<int64_t>(static_cast<int64_t>(shape.size()) - 1, 0)),
+            "free choice for its parts"))
       return;
   }
   setLayout(alloc,
-            getBlocked(type.getShape(), getPreferredVector(alloc),
+            getBlocked(getFirstUser(alloc), type.getShape(),
+                       getPreferredVector(alloc),
                        std::max<int64_t>(type.getRank() - 1, 0)),
             "free choice");
 }
@@ -601,7 +622,7 @@ void LayoutSolver::assignFree(ParallelOp loop) {
   SmallVector<int64_t> shape;
   for (int64_t extent : extents)
     shape.push_back(std::max<int64_t>(extent, 1));
-  setLayout(loop, getBlocked(shape, vector, fastest),
+  setLayout(loop, getBlocked(loop, shape, vector, fastest),
             llvm::formatv("free choice: neighbouring threads along dimension "
                           "{0}, {1} elements each",
                           fastest, vector)

@@ -22,6 +22,10 @@ struct FragmentUse {
   LoopAccess access;
 };
 
+/// An operation that uses a fragment, which tells the threads that it is spread
+/// over: those of the kernel, or of a role. The allocation if nothing does.
+Operation *getFirstUser(AllocOp fragment);
+
 /// All accesses of `loop` to fragments, in program order.
 SmallVector<FragmentUse> getFragmentUses(ParallelOp loop);
 
@@ -34,8 +38,6 @@ public:
 
   /// Fails only after a diagnostic.
   LogicalResult solve();
-
-  int64_t getNumThreads() const { return threads; }
 
   /// Layout of an allocation; null before solve() has reached it.
   const FragmentLayout *getLayout(AllocOp alloc) const;
@@ -62,9 +64,10 @@ public:
                    ArrayRef<int64_t> shape);
 
   /// Distribution for coalesced access: vectors of up to `vectorElements` along
-  /// dimension `fastest`, shortened while threads would have no work.
-  FragmentLayout getBlocked(ArrayRef<int64_t> shape, int64_t vectorElements,
-                            int64_t fastest) const;
+  /// dimension `fastest`, shortened while threads would have no work. Over the
+  /// threads that do `user` together.
+  static FragmentLayout getBlocked(Operation *user, ArrayRef<int64_t> shape,
+                                   int64_t vectorElements, int64_t fastest);
 
 private:
   LogicalResult assignPinned();
@@ -88,7 +91,6 @@ private:
 
   KernelOp kernel;
   IntegerAnalysis &integers;
-  int64_t threads;
   struct Entry {
     FragmentLayout layout;
     std::string reason;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "AsyncProxy.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
@@ -89,8 +90,9 @@ private:
 
   /// Operations in front of which a fence must have been executed.
   static bool isBoundary(Operation *op) {
-    return isa<SyncThreadsOp, BarrierArriveOp, BarrierWaitOp, CopyAsyncOp,
-               GemmAsyncOp, MmaWaitOp, FenceProxyOp, BulkWaitOp>(op);
+    return isa<SyncThreadsOp, BarrierArriveOp, BarrierWaitOp, NamedArriveOp,
+               CopyAsyncOp, GemmAsyncOp, MmaWaitOp, FenceProxyOp, BulkWaitOp>(
+        op);
   }
 
   static bool holdsBoundary(Operation *op) {

@@ -16,6 +16,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 
+#include "InstructionSelection.h"
 #include "IntegerAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -125,7 +126,7 @@ bool LoopSchedule::collect() {
       return WalkResult::advance();
     // Registers of A in flight would have to outlive the iteration.
     if (gemm->getBlock() != loop.getBody() || gemm.getClearAccum() ||
-        gemm.getA().getType().isFragment())
+        gemm->hasAttr(kUserProduct) || gemm.getA().getType().isFragment())
       return WalkResult::interrupt();
     gemms.push_back(gemm);
     accumulators.insert(gemm.getC());
@@ -297,7 +298,12 @@ static void issueBehind(GemmAsyncOp product) {
 static void scheduleInPlace(KernelOp kernel) {
   SmallVector<GemmOp> gemms;
   kernel.walk([&](GemmOp gemm) {
-    if (usesWgmma(gemm))
+    if (!usesWgmma(gemm))
+      return;
+    // The program waits for it by itself.
+    if (gemm->hasAttr(kUserProduct))
+      start(gemm)->removeAttr(kUserProduct);
+    else
       gemms.push_back(gemm);
   });
   llvm::SetVector<Value> fragments;

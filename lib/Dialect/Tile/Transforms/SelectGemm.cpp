@@ -177,7 +177,7 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     op.setChoiceAttr(*wgmma);
     return success();
   }
-  int64_t threads = getKernel(op).getThreads();
+  int64_t threads = getCollectiveThreads(op);
   if (threads % layout::kWarpSize != 0)
     return chooseFma(llvm::formatv(
         "{0} threads are no whole warps, which mma.sync needs", threads));

@@ -42,6 +42,8 @@ struct SelectInstructions
           ok &= succeeded(selectGemm(gemm, target));
         else if (auto copy = dyn_cast<CopyOp>(op))
           ok &= succeeded(selectCopy(copy, target, integers));
+        else
+          ok &= succeeded(selectExplicit(op, target, integers));
       });
     });
     if (!ok)

@@ -202,7 +202,8 @@ std::string mlir::tile::refuseTma(Operation *user, TargetAttr target) {
     return target.getArch().str() + " has no TMA";
   if (target.getComputeCapability() != 90)
     return "TMA is generated for sm_90 only";
-  if (options.getFlag("disable_tma", false))
+  // What the program asks for by name stays.
+  if (!user->hasAttr(kUserCopy) && options.getFlag("disable_tma", false))
     return "TMA is disabled by disable_tma";
   if (getKernel(user).getThreads() < kWarpThreads)
     return "TMA is started by a thread elected from a whole warp";
@@ -236,10 +237,12 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
     if (!zero && op.getBounds() != Bounds::Full)
       return "TMA fills with zero, not with the safe value";
   }
-  if (std::string why =
-          refuseOtherAccesses(op, copy->tensor.storage, copy->isLoad);
-      !why.empty())
-    return why;
+  // A program that asks for TMA orders it with its other accesses.
+  if (!op->hasAttr(kUserCopy))
+    if (std::string why =
+            refuseOtherAccesses(op, copy->tensor.storage, copy->isLoad);
+        !why.empty())
+      return why;
 
   AllocOp alloc = getAllocation(copy->buffer.storage);
   BufferType type = alloc.getType();

@@ -49,7 +49,8 @@ static std::string refuseTarget(GemmOp op, TargetAttr target) {
     return "wgmma exists on sm_90a only, the target is " +
            target.getArch().str();
   OptionsAttr options = OptionsAttr::of(op);
-  if (options.getFlag("disable_wgmma", false))
+  // What the program asks for by name stays.
+  if (!op->hasAttr(kUserProduct) && options.getFlag("disable_wgmma", false))
     return "wgmma is turned off by disable_wgmma";
   return "";
 }
@@ -64,7 +65,7 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op,
     refusal = refuseTypes(op);
   if (!refusal.empty())
     return refuse(refusal);
-  int64_t threads = getKernel(op).getThreads();
+  int64_t threads = getCollectiveThreads(op);
   if (threads % layout::kWarpGroupSize != 0)
     return refuse(llvm::formatv("wgmma needs whole warp groups of 128 threads, "
                                 "the kernel has {0}",

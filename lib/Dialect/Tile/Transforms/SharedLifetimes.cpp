@@ -134,6 +134,10 @@ private:
       if (isTmaCopy(user))
         lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
     }
+    // Warp groups of the program run at the same time, in an order that only
+    // the program knows.
+    if (kernel->hasAttr("tile.explicit"))
+      extend(begin[kernel], end[kernel]);
     return lifetime;
   }
 

@@ -37,6 +37,19 @@ struct SlotCounter {
   int64_t slots = 0;
 };
 
+/// The role of the program around `op`; null elsewhere.
+RoleAttr getUserRole(Operation *op) {
+  RoleAttr role = getRole(op);
+  return role && role.getKind() == RoleKind::User ? role : RoleAttr();
+}
+
+/// Whether no thread has both roles.
+bool areDisjoint(RoleAttr lhs, RoleAttr rhs) {
+  return lhs && rhs &&
+         (lhs.getFirst() + lhs.getWarps() <= rhs.getFirst() ||
+          rhs.getFirst() + rhs.getWarps() <= lhs.getFirst());
+}
+
 /// One access since the last barrier.
 struct Pending {
   Value root;
@@ -46,11 +59,14 @@ struct Pending {
   /// Of tensors: the operation, as long as the places that it accesses in
   /// different iterations are known to be different.
   Operation *apart = nullptr;
+  /// The role of the program whose threads it is of; null for all threads.
+  RoleAttr role;
 
   bool operator==(const Pending &other) const {
     return root == other.root && region == other.region &&
            isWrite == other.isWrite && isAtomic == other.isAtomic &&
-           threads == other.threads && apart == other.apart;
+           threads == other.threads && apart == other.apart &&
+           role == other.role;
   }
 };
 
@@ -79,7 +95,17 @@ struct State {
     for (const Pending &item : other.multiplied)
       insert(multiplied, item);
   }
-  void meetAllThreads() { accesses.clear(); }
+  /// The threads that reach `op` together meet.
+  void meetAt(Operation *op) {
+    RoleAttr here = getUserRole(op);
+    if (!here)
+      return accesses.clear();
+    llvm::erase_if(accesses, [&](const Pending &item) {
+      return item.role && here.getFirst() <= item.role.getFirst() &&
+             item.role.getFirst() + item.role.getWarps() <=
+                 here.getFirst() + here.getWarps();
+    });
+  }
   bool operator==(const State &other) const {
     auto same = [](const SmallVector<Pending> &a,
                    const SmallVector<Pending> &b) {
@@ -222,6 +248,7 @@ Pending BarrierPlanner::convert(const BufferAccess &access) {
   item.isWrite = access.isWrite;
   item.isAtomic = access.isAtomic;
   item.threads = access.threads.layout;
+  item.role = getUserRole(access.op);
   auto whole = getWholeRegion(access.root.getType());
   if (isa<MemRefType>(access.root.getType()))
     item.apart = access.op;
@@ -280,6 +307,9 @@ bool BarrierPlanner::shareMemory(Value lhs, Value rhs) {
 bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
   if (!before.isWrite && !now.isWrite)
     return false;
+  // The program orders its roles itself.
+  if (areDisjoint(before.role, now.role))
+    return false;
   if (before.isAtomic && now.isAtomic && before.root == now.root)
     return false;
   bool isTensor = isa<MemRefType>(before.root.getType());
@@ -316,9 +346,9 @@ static bool meetsAllThreads(Operation *op) {
 
 State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
   if (barriers.contains(op))
-    state.meetAllThreads();
+    state.meetAt(op);
   if (meetsAllThreads(op)) {
-    state.meetAllThreads();
+    state.meetAt(op);
     return state;
   }
   if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
@@ -355,7 +385,7 @@ State BarrierPlanner::runLeaf(Operation *op, State state, bool decide) {
       barriers.insert(op);
     else
       unresolved = true;
-    state.meetAllThreads();
+    state.meetAt(op);
   }
   auto copy = dyn_cast<CopyAsyncOp>(op);
   for (const Pending &item : list) {
@@ -384,9 +414,23 @@ State BarrierPlanner::runOp(Operation *op, State state, bool decide) {
 }
 
 /// Threads of different roles meet on mbarriers only. A producer just starts
-/// copies into rings, which its barriers order.
+/// copies into rings, which its barriers order. What all threads did before a
+/// role of the program, they finish in front of it: behind it, some of them
+/// may already wait for others.
 State BarrierPlanner::runRoles(WarpSpecializeOp roles, State state,
                                bool decide) {
+  if (barriers.contains(roles))
+    state.meetAt(roles);
+  bool ofProgram = roles.getRole(0).getKind() == RoleKind::User;
+  if (ofProgram && llvm::any_of(state.accesses, [](const Pending &item) {
+        return !item.role;
+      })) {
+    if (decide)
+      barriers.insert(roles);
+    else
+      unresolved = true;
+    state.meetAt(roles);
+  }
   State out;
   for (unsigned index = 0; index < roles.getRoles().size(); ++index)
     if (roles.getRole(index).getKind() != RoleKind::Producer)
@@ -440,7 +484,7 @@ State BarrierPlanner::runBranch(scf::IfOp branch, State state, bool decide) {
     unresolved = false;
   }
   if (barriers.contains(branch))
-    state.meetAllThreads();
+    state.meetAt(branch);
   return runRegions(state, /*decideInside=*/false);
 }
 
@@ -477,7 +521,7 @@ State BarrierPlanner::runLoop(Operation *loop, State state, bool decide) {
   State exit;
   if (!decide) {
     if (barriers.contains(loop))
-      state.meetAllThreads();
+      state.meetAt(loop);
     runToFixpoint(state, exit);
     return leave(loop, std::move(exit));
   }
@@ -511,7 +555,7 @@ State BarrierPlanner::runLoop(Operation *loop, State state, bool decide) {
   runToFixpoint(state, unused);
   if (unresolved && !state.accesses.empty()) {
     barriers.insert(loop);
-    state.meetAllThreads();
+    state.meetAt(loop);
   }
   unresolved = false;
   runToFixpoint(state, exit);

@@ -260,6 +260,8 @@ public:
 
 private:
   bool touches(Operation *op) {
+    if (releasesOthers(kernel, op))
+      return true;
     SmallVector<BufferAccess> others;
     collectNestedAccesses(op, others);
     for (const BufferAccess &mine : accesses)

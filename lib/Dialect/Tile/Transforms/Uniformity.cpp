@@ -7,6 +7,7 @@
 #include "Uniformity.h"
 
 #include "tilemlir/Dialect/Tile/IR/Collective.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -71,7 +72,7 @@ bool Uniformity::update(Operation *op) {
       changed |= markDivergent(argument);
     return changed;
   }
-  if (isa<ThreadIdOp, AtomicOp>(op)) {
+  if (isa<ThreadIdOp, AtomicOp, ElectOp, PtxOp>(op)) {
     markResults();
     return changed;
   }

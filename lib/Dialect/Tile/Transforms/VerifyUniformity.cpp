@@ -23,6 +23,12 @@ using namespace mlir::tile;
 static bool needsAllThreads(Operation *op) {
   if (auto sync = dyn_cast<SyncThreadsOp>(op))
     return !sync.getCount();
+  // Done by one thread, or one of each warp, which the compiler elects.
+  if (auto arrive = dyn_cast<BarrierArriveOp>(op))
+    return arrive.getScope() != ArrivalScope::Thread;
+  if (isa<BarrierInitOp, BarrierExpectTxOp, SetMaxRegistersOp, GemmAsyncOp,
+          MmaWaitOp>(op))
+    return true;
   return isCollective(op);
 }
 

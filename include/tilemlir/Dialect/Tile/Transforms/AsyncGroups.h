@@ -18,6 +18,10 @@ LogicalResult insertCpAsyncGroups(KernelOp kernel);
 /// asynchronous (tile-insert-sync commits them and waits for them).
 LogicalResult insertTmaBarriers(KernelOp kernel);
 
+/// Whether other threads may go on behind `op`, in a kernel that orders its
+/// threads itself (`tile.explicit`): copies before it must be complete by then.
+bool releasesOthers(KernelOp kernel, Operation *op);
+
 /// Barriers named `name`, one for each slot, initialised at the top of the
 /// kernel; a barrier of all threads stands behind all initialisations.
 AllocOp createBarriers(KernelOp kernel, StringRef name, int64_t slots,

@@ -1,0 +1,107 @@
+//===- TileThreadOps.td - operations of single threads ------*- tablegen -*-===//
+//
+// What a program that schedules its warps itself needs besides roles and
+// barriers: elections, meetings of some threads, dependent launches, inline
+// PTX. Definitions and C++ classes of their own (TileThreadOps.h): few files
+// use them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEMLIR_DIALECT_TILE_IR_TILETHREADOPS_TD
+#define TILEMLIR_DIALECT_TILE_IR_TILETHREADOPS_TD
+
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tilemlir/Dialect/Tile/IR/TileTypes.td"
+
+def Tile_ElectOp : Tile_Op<"elect", [MemoryEffects<[MemWrite]>]> {
+  let summary = "whether this thread is the one that is elected";
+  let description = [{
+    One lane of the first warp of every `threads` consecutive threads of the
+    block gets true; with `threads = 0`, one lane of the block. All lanes of a
+    warp have to reach it together. `elect.sync`.
+    ```mlir
+    %leader = tile.elect {threads = 128 : i64} : i1
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$threads);
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_WarpSyncOp : Tile_Op<"warp_sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "barrier of the threads of a warp";
+  let description = "All threads of the warp reach it. `bar.warp.sync`.\n```mlir\ntile.warp_sync\n```";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_NamedArriveOp : Tile_Op<"named_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "arrive on a named barrier without waiting";
+  let description = [{
+    The threads that reach it count among the `count` threads of barrier `id`
+    (1 to 15); others wait there with `tile.sync_threads {id, count}`. Whole
+    warps arrive. `barrier.cta.arrive`.
+    ```mlir
+    tile.named_arrive {id = 2 : i64, count = 256 : i64}
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<15>]>:$id,
+    ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<1024>]>:$count);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_ThreadExpectTxOp : Tile_Op<"thread_expect_tx"> {
+  let summary = "expect bytes on a barrier, by every thread that is here";
+  let description = [{
+    For code that only chosen threads reach; `tile.barrier_expect_tx` and
+    `tile.barrier_arrive` with `expect` choose one thread themselves. With
+    `arrive`, the thread arrives too.
+    ```mlir
+    scf.if %leader {
+      tile.thread_expect_tx %full[%slot] {arrive, bytes = 8192 : i64} : !tile.buffer<4x!tile.barrier, shared>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Tile_BarrierBuffer, "", [MemRead, MemWrite]>:$barriers, I32:$index,
+    ConfinedAttr<I64Attr, [IntPositive]>:$bytes, UnitAttr:$arrive);
+  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
+}
+
+def Tile_DependencyWaitOp : Tile_Op<"dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until the kernels before this one are complete";
+  let description = [{
+    The launch may begin before its predecessor has ended; what that writes may
+    be read afterwards only. `griddepcontrol.wait`; nothing on a CPU, where
+    kernels run one after the other.
+    ```mlir
+    tile.dependency_wait
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_LaunchDependentsOp : Tile_Op<"launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "allow the next kernel to begin";
+  let description = "`griddepcontrol.launch_dependents`; nothing on a CPU.\n```mlir\ntile.launch_dependents\n```";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PtxOp : Tile_Op<"ptx", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "inline PTX, executed by every thread that reaches it";
+  let description = [{
+    `$0`, `$1`, ... are the results, then the operands; `$$` is a dollar sign.
+    A tensor is its 64-bit address; a buffer in shared memory, with its layout
+    as it was chosen, is its 32-bit address in the shared window. An error on
+    a CPU.
+    ```mlir
+    %r = tile.ptx "add.sat.s32 $0, $1, $2;" (%a, %b) : (i32, i32) -> i32
+    ```
+  }];
+  let arguments = (ins StrAttr:$text,
+    Arg<Variadic<AnyTypeOf<[Tile_Scalar, AnyMemRef, Tile_SharedBuffer]>>, "", [MemRead, MemWrite]>:$operands);
+  let results = (outs Variadic<Tile_Scalar>:$outputs);
+  let assemblyFormat = "$text `(` $operands `)` attr-dict `:` functional-type($operands, $outputs)";
+  let hasVerifier = 1;
+}
+
+#endif // TILEMLIR_DIALECT_TILE_IR_TILETHREADOPS_TD

@@ -1,0 +1,97 @@
+//===- LowerThreadOps.cpp - Elections, named barriers, inline PTX -*- C++ -*-=//
+//
+// The operations of kernels that schedule their warps themselves; each has a
+// counterpart in `tile_gpu`.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelLowering.h"
+
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace tilemlir;
+using namespace tilemlir::to_gpu;
+
+LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
+  Location loc = ix.loc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::ElectOp elect) {
+        elect.getResult().replaceAllUsesWith(electThread(elect.getThreads()));
+        return success();
+      })
+      .Case([&](tile::WarpSyncOp) {
+        tile_gpu::WarpSyncOp::create(b, loc);
+        return success();
+      })
+      .Case([&](tile::NamedArriveOp arrive) {
+        tile_gpu::NamedBarrierArriveOp::create(b, loc, ix.i32(arrive.getId()),
+                                               arrive.getCount());
+        return success();
+      })
+      .Case([&](tile::ThreadExpectTxOp expect) -> LogicalResult {
+        FailureOr<Value> barrier =
+            barrierAddress(expect, expect.getBarriers(), expect.getIndex());
+        if (failed(barrier))
+          return failure();
+        tile_gpu::MbarrierExpectTxOp::create(b, loc, *barrier,
+                                             ix.i32(expect.getBytes()), Value(),
+                                             !expect.getArrive());
+        return success();
+      })
+      .Case([&](tile::DependencyWaitOp) {
+        tile_gpu::GriddepcontrolWaitOp::create(b, loc);
+        return success();
+      })
+      .Case([&](tile::LaunchDependentsOp) {
+        tile_gpu::GriddepcontrolLaunchDependentsOp::create(b, loc);
+        return success();
+      })
+      .Case([&](tile::PtxOp ptx) { return lowerPtx(ptx); })
+      .Default([](Operation *other) -> LogicalResult {
+        return other->emitOpError("has no lowering to threads of a GPU");
+      });
+}
+
+Value KernelLowering::electThread(int64_t group) {
+  Location loc = ix.loc();
+  Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
+  // In groups of one warp every warp has its own.
+  if (group == 32)
+    return elected;
+  Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
+  if (group > 0) {
+    warp = ix.remainder(warp, group / 32);
+    if (!warp)
+      warp = ix.i32(0);
+  }
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, ix.i32(0));
+  return arith::AndIOp::create(b, loc, isFirst, elected);
+}
+
+LogicalResult KernelLowering::lowerPtx(Operation *ptx) {
+  auto op = cast<tile::PtxOp>(ptx);
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands()) {
+    if (!isa<tile::BufferType>(operand.getType())) {
+      operands.push_back(operand);
+      continue;
+    }
+    tile::AllocOp alloc = tile::getAllocation(operand);
+    if (alloc.getResult() != operand)
+      return op.emitOpError("takes whole buffers, whose address is where they "
+                            "begin; '")
+             << tile::getUserName(operand) << "' is a part of one";
+    FailureOr<int64_t> offset = sharedOffset(op, alloc);
+    if (failed(offset))
+      return failure();
+    operands.push_back(tile_gpu::SharedAddressOp::create(
+        b, ix.loc(), b.getI32Type(), ix.i32(*offset)));
+  }
+  auto lowered = tile_gpu::PtxOp::create(b, ix.loc(), op.getResultTypes(),
+                                         op.getText(), operands);
+  op.replaceAllUsesWith(lowered.getResults());
+  return success();
+}

@@ -1,0 +1,100 @@
+//===- SelectExplicit.cpp - Instructions that the program names -*- C++ -*-===//
+//
+// Operations of the explicit layer have one instruction each: either the
+// target has it, or the program is wrong. Products that the program waits for
+// go through the passes as plain products with a mark, so that layouts are
+// found for them as for others; tile-schedule-mma starts them where they stand
+// and adds no wait.
+//
+//===----------------------------------------------------------------------===//
+#include "InstructionSelection.h"
+
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// What the language calls an operation that sm_90 brought; empty for others.
+static StringRef getHopperName(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](BarrierInitOp) { return "T.alloc_barrier"; })
+      .Case([](BarrierWaitOp) { return "T.mbarrier_wait_parity"; })
+      .Case([](BarrierArriveOp) { return "T.mbarrier_arrive"; })
+      .Case<BarrierExpectTxOp, ThreadExpectTxOp>(
+          [](auto) { return "T.mbarrier_expect_tx"; })
+      .Case([](FenceProxyOp) { return "T.fence_proxy_async"; })
+      .Case([](ElectOp) { return "T.shuffle_elect"; })
+      .Case([](BulkCommitOp) { return "T.tma_store_arrive"; })
+      .Case([](BulkWaitOp) { return "T.tma_store_wait"; })
+      .Case([](DependencyWaitOp) { return "T.pdl_sync"; })
+      .Case([](LaunchDependentsOp) { return "T.pdl_trigger"; })
+      .Case([](SetMaxRegistersOp) { return "T.set_max_nreg"; })
+      .Case([](CopyAsyncOp copy) {
+        ChoiceAttr choice = copy.getChoiceAttr();
+        return choice && choice.getPath() == Path::Tma ? "T.tma_copy" : "";
+      })
+      .Default([](Operation *) { return ""; });
+}
+
+static LogicalResult selectProduct(GemmAsyncOp product, TargetAttr target) {
+  OpBuilder builder(product);
+  OperationState state(product.getLoc(), GemmOp::getOperationName());
+  state.addOperands({product.getA(), product.getB(), product.getC()});
+  state.addAttributes(product->getAttrs());
+  auto gemm = cast<GemmOp>(builder.create(state));
+  gemm->setAttr(kUserProduct, builder.getUnitAttr());
+  ::tilemlir::layout::Result<ChoiceAttr> choice = chooseWgmma(gemm, target);
+  if (!choice) {
+    gemm.emitError("T.wgmma_gemm has no other way: ") << choice.error();
+    return failure();
+  }
+  gemm.setChoiceAttr(*choice);
+  product.erase();
+  return success();
+}
+
+/// TMA has to do the copy; its boxes go into the choice.
+static LogicalResult selectTmaCopy(CopyAsyncOp copy, TargetAttr target,
+                                   IntegerAnalysis &integers) {
+  OpBuilder builder(copy);
+  auto plain = CopyOp::create(
+      builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
+      copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
+      copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
+      ChoiceAttr(), /*disable_tma=*/false, copy.getEvictionPolicyAttr(),
+      copy.getPreferAttr(), IntegerAttr());
+  plain->setAttr(kUserCopy, builder.getUnitAttr());
+  TmaPlan plan;
+  std::string why = refuseTma(plain, target, integers, plan);
+  if (why.empty()) {
+    chooseTma(plain, plan);
+    copy.setChoiceAttr(ChoiceAttr::get(copy.getContext(), Path::Tma,
+                                       "T.tma_copy asks for it",
+                                       plain.getChoice()->getArguments()));
+  }
+  plain.erase();
+  if (!why.empty())
+    return copy.emitError("T.tma_copy has no other way: ") << why;
+  return success();
+}
+
+LogicalResult mlir::tile::selectExplicit(Operation *op, TargetAttr target,
+                                         IntegerAnalysis &integers) {
+  if (auto product = dyn_cast<GemmAsyncOp>(op))
+    return product.getChoiceAttr() ? success() : selectProduct(product, target);
+  StringRef name = getHopperName(op);
+  if (name.empty())
+    return success();
+  if (target.getComputeCapability() < 90)
+    return op->emitError(name)
+           << " needs sm_90 or newer, the target is " << target.getArch();
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return selectTmaCopy(copy, target, integers);
+  if (isa<SetMaxRegistersOp>(op) && !target.hasArchSpecificFeatures())
+    return op->emitError(name)
+           << " needs the arch-specific target (" << target.getArch() << "a)";
+  return success();
+}

@@ -1,0 +1,61 @@
+// RUN: tile-opt %s -tile-select-instructions -split-input-file -verify-diagnostics
+
+module attributes {tile.target = #tile.target<"sm_80">} {
+func.func @f(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %bar = tile.alloc "bar" : !tile.buffer<1x!tile.barrier, shared>
+    // expected-error @+1 {{T.alloc_barrier needs sm_90 or newer, the target is sm_80}}
+    tile.barrier_init %bar {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_90">} {
+func.func @f(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    // expected-error @+1 {{T.set_max_nreg needs the arch-specific target (sm_90a)}}
+    tile.set_max_registers {count = 24 : i64}
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @f(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x64xf32, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, fragment>
+    // expected-error @+1 {{T.wgmma_gemm has no other way: wgmma truncates f32 operands}}
+    tile.gemm_async %a, %a, %c : !tile.buffer<64x64xf32, shared>, !tile.buffer<64x64xf32, shared>, !tile.buffer<64x64xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
+// Rows of 60 bytes.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @f(%n: i32, %A: memref<64x30xf16>) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %bar = tile.alloc "bar" : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %bar {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    // expected-error @+1 {{T.tma_copy has no other way: the stride of dimension 0}}
+    tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %bar[%c0] : !tile.buffer<1x!tile.barrier, shared>
+      {choice = #tile.choice<tma, "T.tma_copy asks for it">} : memref<64x30xf16> to !tile.buffer<64x64xf16, shared>
+  }
+  return
+}
+}
