@@ -61,13 +61,7 @@ public:
             sharesMemory(source, alloc))
           order(store, access.op, /*read=*/true);
       }
-      // Stores of one place by different iterations are not ordered.
-      for (Operation *loop = store->getParentOp(); loop != kernel;
-           loop = loop->getParentOp())
-        if (isLoop(loop) && !staysApart(store, store.getDest(), loop)) {
-          order(store, store, /*read=*/false);
-          break;
-        }
+      orderIterations(store);
     }
     insertWaits();
   }
@@ -78,6 +72,30 @@ private:
     int64_t pending;
     bool read;
   };
+
+  /// Stores of one place by different iterations are not ordered. Those of one
+  /// iteration lie apart, or they would not be done by TMA; so the first of an
+  /// iteration waits for all of the one before.
+  void orderIterations(CopyAsyncOp store) {
+    Operation *around = nullptr;
+    for (Operation *loop = store->getParentOp(); loop != kernel;
+         loop = loop->getParentOp())
+      if (isLoop(loop) && !staysApart(store, store.getDest(), loop))
+        around = loop;
+    if (!around)
+      return;
+    Operation *first = nullptr;
+    for (CopyAsyncOp other : stores) {
+      if (getStorageRoot(other.getDest()) != getStorageRoot(store.getDest()) ||
+          !around->isProperAncestor(other))
+        continue;
+      if (!first)
+        first = other;
+      if (other->getBlock() != first->getBlock())
+        addWait(other, {0, /*read=*/false});
+    }
+    order(store, first, /*read=*/false);
+  }
 
   /// Stores that follow each other form one group.
   void commit() {

@@ -181,3 +181,44 @@ func.func @conditional(%B: memref<?x64xf16>, %n: i32, %flag: i1) {
   }
   return
 }
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Two buffers in turn: each is overwritten when the store before last has read
+// it. The first store of an iteration waits for those of the one before, whose
+// places are not known.
+// CHECK-LABEL: @in_turn
+// CHECK: scf.for
+// CHECK: tile.bulk_wait {pending = 1 : i64, read}
+// CHECK: tile.copy %
+// CHECK: tile.bulk_wait {pending = 0 : i64}
+// CHECK: tile.copy_async
+// CHECK-NEXT: tile.bulk_commit
+// CHECK: tile.bulk_wait {pending = 1 : i64, read}
+// CHECK: tile.copy %
+// CHECK-NOT: tile.bulk_wait
+// CHECK: tile.copy_async
+// CHECK-NEXT: tile.bulk_commit
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.bulk_wait {pending = 0 : i64, read}
+func.func @in_turn(%B: memref<?x128xf16>, %P: memref<?xi32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    %t = tile.alloc "t" {tile.shared_offset = 8192 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      %y = tile.load %P[%k] : memref<?xi32> -> i32
+      tile.copy %f[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+      tile.copy_async %s[%c0, %c0] [64, 64] to %B[%y, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x128xf16>
+      tile.copy %f[%c0, %c0] [64, 64] to %t[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment> to !tile.buffer<64x64xf16, shared, #shared>
+      tile.copy_async %t[%c0, %c0] [64, 64] to %B[%y, %c64] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #shared> to memref<?x128xf16>
+    }
+  }
+  return
+}
