@@ -1,8 +1,12 @@
 //===- EmitPTX.cpp - the pass tile-emit-ptx and its translations ----------===//
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
 #include "tilemlir/InitAll.h"
 #include "tilemlir/Target/PTX.h"
 #include "tilemlir/Target/Passes.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 

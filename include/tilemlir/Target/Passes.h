@@ -2,11 +2,8 @@
 #ifndef TILEMLIR_TARGET_PASSES_H
 #define TILEMLIR_TARGET_PASSES_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tilemlir/Dialect/Tile/IR/Tile.h"
 
 namespace tilemlir {
 

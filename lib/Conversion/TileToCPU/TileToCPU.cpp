@@ -11,7 +11,11 @@
 #include "tilemlir/Conversion/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/SyncAnalysis.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace tilemlir {
 #define GEN_PASS_DEF_TILETOCPU

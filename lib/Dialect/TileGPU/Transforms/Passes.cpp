@@ -1,2 +1,0 @@
-// Holds nothing yet: passes are one file each beside this one.
-#include "tilemlir/Dialect/TileGPU/Transforms/Passes.h"
