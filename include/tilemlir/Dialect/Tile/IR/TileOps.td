@@ -212,9 +212,19 @@ def Tile_CopyOp : Tile_CopyLikeOp<"copy"> {
     written. `bounds`, `choice` are set by passes; `prefer` and `disable_tma`
     are requests of the user.
 
+    A copy is collective: the threads of a block do it together, once, with the
+    same offsets. A copy with a `local` operand is not: each thread does it for
+    itself, between its own buffer and the other side, possibly at offsets and
+    under conditions that differ between threads. Into a fragment, which exists
+    once per block, all threads must copy the same values.
+
     ```mlir
     tile.copy %A[%y, %k] [128, 32] to %s[%c0, %c0] [128, 32]
       : memref<?x?xf16> to !tile.buffer<128x32xf16, shared>
+    // Four elements for each thread.
+    %at = arith.muli %thread, %c4 : i32
+    tile.copy %x[%at] [4] to %mine[%c0] [4]
+      : memref<512xf32> to !tile.buffer<4xf32, local>
     ```
   }];
   let hasCanonicalizer = 1;
@@ -222,7 +232,13 @@ def Tile_CopyOp : Tile_CopyLikeOp<"copy"> {
 
 def Tile_FillOp : Tile_Op<"fill"> {
   let summary = "set all elements of a buffer";
-  let description = "```mlir\ntile.fill %acc, %zero : !tile.buffer<128x128xf32, fragment>, f32\n```\nThe value has the scalar type of the buffer.";
+  let description = [{
+    The value has the scalar type of the buffer. Of a `local` buffer, each thread
+    fills its own, possibly with a value of its own; others are filled once.
+    ```mlir
+    tile.fill %acc, %zero : !tile.buffer<128x128xf32, fragment>, f32
+    ```
+  }];
   let arguments = (ins Arg<Tile_AnyBuffer, "", [MemWrite]>:$dest, Tile_Scalar:$value);
   let assemblyFormat = "$dest `,` $value attr-dict `:` type($dest) `,` type($value)";
   let hasVerifier = 1;
@@ -382,7 +398,9 @@ def Tile_LoadOp : Tile_Op<"load"> {
   let description = [{
     Of a tensor or a buffer. Reads outside of a tensor give `safe` (default
     zero); a buffer access must be inside. The result has the element type
-    without signedness.
+    without signedness. Scalar code may read any element of a fragment, at any
+    index and under any condition; elements that other threads hold come
+    through shared memory.
     ```mlir
     %v = tile.load %A[%i, %j] : memref<?x?xf16> -> f16
     ```
@@ -398,7 +416,9 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let summary = "write one element";
   let description = [{
     The value has the element type without signedness. Writes outside of a
-    tensor are dropped.
+    tensor are dropped. A fragment exists once per block: scalar code may write
+    one only with a value, at indices and under conditions that are the same in
+    all threads (`tile-verify-uniformity`).
     ```mlir
     tile.store %v, %C[%i, %j] : f16, memref<?x?xf16>
     ```
