@@ -2,19 +2,16 @@
 
 import pytest
 import torch
-from tilemlir.compiler import lowering
 from tma_cases import *  # noqa: F403
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(autouse=True)
-def hopper(monkeypatch):
-    """Only on a device that runs sm_90a code; with the instructions of Hopper, whatever the default is."""
+def hopper():
+    """Only on a device that runs sm_90a code."""
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("sm_90a code runs on compute capability 9.0 only")
-    given = lowering.module_options
-    monkeypatch.setattr(lowering, "module_options", lambda options: {**given(options), "hopper": True})
 
 
 @pytest.fixture(scope="module")

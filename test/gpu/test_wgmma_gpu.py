@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import tilemlir.language as T
 import torch
-from tilemlir.compiler import lowering
 
 pytestmark = pytest.mark.gpu
 
@@ -14,12 +13,10 @@ E4M3, E5M2 = "float8_e4m3fn", "float8_e5m2"
 
 
 @pytest.fixture(autouse=True)
-def hopper(monkeypatch):
-    """Only on a device that runs sm_90a code; with the instructions of Hopper, whatever the default is."""
+def hopper():
+    """Only on a device that runs sm_90a code."""
     if torch.cuda.get_device_capability() != (9, 0):
         pytest.skip("wgmma exists on compute capability 9.0 only")
-    given = lowering.module_options
-    monkeypatch.setattr(lowering, "module_options", lambda options: {**given(options), "hopper": True})
 
 
 def compile_wgmma(program):

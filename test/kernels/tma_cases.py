@@ -117,8 +117,9 @@ def test_tails(target, shape, block):
 @pytest.mark.parametrize("size", [1, 7, 100, 1000, 4096, 4099])
 @pytest.mark.parametrize(("load_at", "store_at"), [(0, 0), (1, 0), (0, 3), (5, 7)])
 def test_vectors(target, size, load_at, store_at):
-    # Boxes start at 16 bytes along the innermost dimension; other copies take other instructions.
-    path = None if load_at % 4 and store_at % 4 else "tma"
+    # Boxes start at 16 bytes along the innermost dimension, and stores end there; other copies take other instructions.
+    loads, stores = load_at % 4 == 0, store_at % 4 == 0 and size % 4 == 0
+    path = "tma" if loads or stores else None
     kernel = compile_for(tma_programs.copy_vector(size, 1024, "float32", load_at, store_at), target, path)
     a = random((size,), torch.float32)
     (b,) = programs.run(kernel, [a], [((size,), torch.float32)])

@@ -1,5 +1,5 @@
 // A traced f16 gemm of 1024 x 1024 x 1024 by wgmma in a pipeline, without roles.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_tma = true, disable_warp_specialized = true, hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_tma = true, disable_warp_specialized = true}>} {
 func.func @pipelined(%A: memref<1024x1024xf16>, %B: memref<1024x1024xf16>, %C: memref<1024x1024xf32>) attributes {tile.outputs = array<i64: 2>} {
   %g = arith.constant 8 : i32
   tile.kernel "pipelined" grid(%g, %g) threads(128) {

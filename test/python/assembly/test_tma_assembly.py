@@ -4,7 +4,6 @@ import pytest
 import tilemlir.language as T
 import tma_programs
 from tilemlir import compile as compile_kernel
-from tilemlir.compiler import lowering
 
 TARGET = {"kind": "cuda", "arch": "sm_90a"}
 PROGRAMS = {
@@ -27,13 +26,6 @@ PROGRAMS = {
     "pipelined": lambda: tma_programs.sum_tiles(5, 100, 64, "float16", 3),
     "in_place": lambda: tma_programs.scale_in_place(5, 64, "float32"),
 }
-
-
-@pytest.fixture(autouse=True)
-def hopper(monkeypatch):
-    """With the instructions of Hopper, whatever the default is."""
-    given = lowering.module_options
-    monkeypatch.setattr(lowering, "module_options", lambda options: {**given(options), "hopper": True})
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -298,7 +298,6 @@ LogicalResult OptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                       "disable_async_copy",
                                       "disable_bounds_checks",
                                       "disable_thread_sync",
-                                      "hopper",
                                       "line_info"};
   for (NamedAttribute entry : values) {
     StringRef key = entry.getName();

@@ -2,7 +2,7 @@
 // RUN: tile-opt %s -tile-select-instructions -split-input-file | filecheck %s
 
 // Rows of two swizzle spans: two boxes. The last rows are clipped by hardware.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @load_and_store
 // CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA load of 2 boxes of 64x64 elements, 128-byte swizzle", {box = [64, 64]}>
 // CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA store of 2 boxes of 64x64 elements, 128-byte swizzle", {box = [64, 64]}>
@@ -21,7 +21,7 @@ func.func @load_and_store(%A: memref<?x128xf16>, %B: memref<?x128xf16>, %n: i32)
 // -----
 
 // Boxes start at 16 bytes along the innermost dimension. A narrow row has a narrow swizzle or none.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @narrow_rows
 // CHECK: "TMA load of 1 box of 64x32 elements, 32-byte swizzle"
 // CHECK: "TMA load of 1 box of 64x64 elements, 64-byte swizzle"
@@ -51,7 +51,7 @@ func.func @narrow_rows(%A: memref<?x1024xi8>, %n: i32) {
 // -----
 
 // More rows than a box has, a vector, a slice of a 4-D tensor, five dimensions.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @shapes
 // CHECK: "TMA load of 2 boxes of 192x32 elements, 128-byte swizzle", {box = [32, 192]}
 // CHECK: "TMA load of 4 boxes of 256 elements", {box = [256]}
@@ -79,7 +79,7 @@ func.func @shapes(%A: memref<?x64xf32>, %V: memref<?xf32>, %Q: memref<2x?x8x64xf
 // -----
 
 // Pitches: static, promised, of strided tensors.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @pitches
 // CHECK: #tile.choice<cp_async, "cp.async of 4 bytes on sm_90a; {{.*}}; the stride of dimension 0 of A is only known to be a multiple of 132 bytes, maps need 16"
 // CHECK: #tile.choice<tma, "TMA load of 1 box of 64x64 elements, 128-byte swizzle"
@@ -111,7 +111,7 @@ func.func @pitches(%A: memref<?x66xf16> {tile.argument = #tile.argument<"A", ten
 // -----
 
 // Requests and values that TMA cannot honour.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @requests
 // CHECK: #tile.choice<cp_async, "cp.async of 16 bytes on sm_90a; TMA is disabled for this copy by disable_tma"
 // CHECK: #tile.choice<simt, "loads and stores of 16 bytes: asked for by the user; simt is asked for by the user"
@@ -137,7 +137,7 @@ func.func @requests(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %F: memref<?x64x
 // -----
 
 // TMA is not ordered with what threads do to the same tensor.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @other_accesses
 // CHECK: tile.copy %{{.*}}; the kernel also writes arg0"
 // CHECK: tile.copy %{{.*}}; the kernel also reads arg0"
@@ -168,7 +168,7 @@ func.func @other_accesses(%A: memref<?x64xf16> {tile.argument = #tile.argument<"
 // -----
 
 // Options and targets.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_tma = true, hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_tma = true}>} {
 // CHECK-LABEL: @disabled
 // CHECK: #tile.choice<cp_async, "cp.async of 16 bytes on sm_90a; TMA is disabled by disable_tma"
 func.func @disabled(%A: memref<?x64xf16>, %n: i32) {
@@ -201,7 +201,7 @@ func.func @ampere(%A: memref<?x64xf16>, %n: i32) {
 // -----
 
 // The variant for tensors at any address, and the one for tensors that overlap.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{alignment = 0 : i64, hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{alignment = 0 : i64}>} {
 // CHECK-LABEL: @unaligned
 // CHECK: #tile.choice<simt, "{{.*}}; the base of <unnamed> is only known to be aligned to 2 bytes, maps need 16"
 func.func @unaligned(%A: memref<?x64xf16>, %n: i32) {
@@ -217,7 +217,7 @@ func.func @unaligned(%A: memref<?x64xf16>, %n: i32) {
 
 // -----
 
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true, noalias = false}>} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{noalias = false}>} {
 // CHECK-LABEL: @overlapping
 // CHECK: #tile.choice<cp_async, "{{.*}}; tensors may overlap in this variant, and TMA is not ordered with ordinary accesses"
 func.func @overlapping(%A: memref<?x64xf16>, %n: i32) {

@@ -3,7 +3,7 @@
 // and why it does not.
 
 // Both operands in shared memory, B with contiguous N.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -21,7 +21,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // B with contiguous K.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -39,7 +39,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // A with contiguous M.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -57,7 +57,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Two warp groups stand along M.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n256k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 256, 16], warpgroups = [2, 1]}>
 func.func @gemm(%n: i32) {
@@ -75,7 +75,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Three of them.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [3, 1]}>
 func.func @gemm(%n: i32) {
@@ -93,7 +93,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // The user wants them along N.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [1, 2]}>
 func.func @gemm(%n: i32) {
@@ -112,7 +112,7 @@ func.func @gemm(%n: i32) {
 
 // Four warp groups of 128 registers per thread at launch: no instruction with
 // 256 columns.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 128, 16], warpgroups = [3, 1]}
 func.func @gemm(%n: i32) {
@@ -130,7 +130,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // One block of rows only: they divide the columns.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n64k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 64, 16], warpgroups = [1, 2]}>
 func.func @gemm(%n: i32) {
@@ -148,7 +148,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // More columns than an instruction has.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n256k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 256, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -166,7 +166,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Neither rows nor columns divide.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n8k16 f16 x f16 -> f32 on sm_90a, A from shared memory; 1 of 2 warp groups repeat the work of others", {instruction = [64, 8, 16], warpgroups = [1, 1, 2]}>
 func.func @gemm(%n: i32) {
@@ -184,7 +184,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // f16 sums.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n96k16 f16 x f16 -> f16 on sm_90a, A from shared memory", {instruction = [64, 96, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -202,7 +202,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // bf16.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n8k16 bf16 x bf16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 8, 16], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -220,7 +220,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // 8-bit floats, of two types.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n64k32 f8E4M3FN x f8E5M2 -> f32 on sm_90a, A from shared memory", {instruction = [64, 64, 32], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -238,7 +238,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // 8-bit floats with f16 sums.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n64k32 f8E4M3FN x f8E4M3FN -> f16 on sm_90a, A from shared memory", {instruction = [64, 64, 32], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -256,7 +256,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // 8-bit integers have fewer column counts.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n8k32 i8 x i8 -> i32 on sm_90a, A from shared memory", {instruction = [64, 8, 32], warpgroups = [1, 1]}>
 func.func @gemm(%n: i32) {
@@ -274,7 +274,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // A in registers.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_rs, "wgmma.m64n128k16 f16 x f16 -> f32 on sm_90a, A from registers; warps along M because A is in registers", {instruction = [64, 128, 16], warpgroups = [2, 1]}>
 func.func @gemm(%n: i32) {
@@ -292,7 +292,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // No rows of 64.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma m64n8 does not fit: M = 96 of the 96x64 tile is not a positive multiple of 64
 func.func @gemm(%n: i32) {
@@ -310,7 +310,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Half a warp group.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma needs whole warp groups of 128 threads, the kernel has 64
 func.func @gemm(%n: i32) {
@@ -328,7 +328,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // K of half an instruction.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}K = 8 is no multiple of 16, the K of wgmma for f16
 func.func @gemm(%n: i32) {
@@ -346,7 +346,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // B in a fragment.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma reads B from shared memory, it is in a fragment
 func.func @gemm(%n: i32) {
@@ -364,7 +364,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // N contiguous in 8-bit B.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma cannot read B (b): K must be contiguous for elements of 8 bits
 func.func @gemm(%n: i32) {
@@ -382,7 +382,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // M contiguous in 8-bit A.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma cannot read A (a): K must be contiguous for elements of 8 bits
 func.func @gemm(%n: i32) {
@@ -400,7 +400,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // f32 operands.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma truncates f32 operands in shared memory to tf32 instead of rounding them
 func.func @gemm(%n: i32) {
@@ -418,7 +418,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Neither it nor mma.sync has bf16 sums.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<fma, "{{.*}}mma.sync has no bf16 x bf16 -> bf16, only the accumulator f32
 func.func @gemm(%n: i32) {
@@ -436,7 +436,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Another architecture.
-module attributes {tile.target = #tile.target<"sm_100a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_100a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma exists on sm_90a only, the target is sm_100a
 func.func @gemm(%n: i32) {
@@ -454,7 +454,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Without the features of the architecture.
-module attributes {tile.target = #tile.target<"sm_90">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma needs the arch-specific target (sm_90a)
 func.func @gemm(%n: i32) {
@@ -472,7 +472,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Turned off.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_wgmma = true, hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{disable_wgmma = true}>} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma is turned off by disable_wgmma
 func.func @gemm(%n: i32) {
@@ -490,7 +490,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // Parts of a buffer: rows at a multiple of 8 and k-steps will do.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss
 // CHECK: tile.gemm
@@ -517,7 +517,7 @@ func.func @gemm(%n: i32) {
 // -----
 
 // A layout that the user gave is kept, and has to be one that wgmma reads.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
 // CHECK-SAME: #tile.choice<wgmma_ss
 // CHECK: tile.gemm

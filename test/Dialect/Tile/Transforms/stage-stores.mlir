@@ -2,7 +2,7 @@
 // RUN: tile-opt %s -tile-stage-stores -split-input-file | filecheck %s
 
 // The whole tile: the operands of the gemm are not needed any more.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @whole
 // CHECK: %[[STAGING:.*]] = tile.alloc "c.staging" : <128x128xf16, shared>
 // CHECK: tile.copy %{{.*}}[%{{.*}}] [128, 128] to %[[STAGING]][%{{.*}}] [128, 128] {choice = #tile.choice<simt, "{{.*}}; staging of the TMA store of c"
@@ -25,7 +25,7 @@ func.func @whole(%C: memref<?x?xf16>, %n: i32) {
 // -----
 
 // Beside a ring that stays in use: chunks of 64 columns in two buffers.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @chunks
 // CHECK-DAG: tile.alloc "c.staging" : <128x64xf16, shared>
 // CHECK: tile.copy %c[%{{.*}}, %c0_i32{{.*}}] [128, 64] to %[[ONE:[a-z_.0-9]+]][
@@ -56,7 +56,7 @@ func.func @chunks(%C: memref<?x?xf16>, %n: i32) {
 // -----
 
 // Reasons to leave a store as it is.
-module attributes {tile.target = #tile.target<"sm_90a">, tile.options = #tile.options<{hopper = true}>} {
+module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @refused
 // CHECK: tile.copy %{{.*}}; not staged for TMA: d is no accumulator: its threads store wide vectors"
 // CHECK: tile.copy %{{.*}}; not staged for TMA: TMA is disabled for this copy by disable_tma"
