@@ -1,6 +1,8 @@
-// The upstream headers that nearly every source file of ours includes. Project headers do not belong here: they change.
-// Dialects of which only a few files have need do not belong here either: every file that uses the precompiled header
-// pays for what it holds, because GCC instantiates its pending templates anew in each of them.
+// The upstream headers that nearly every source file of ours includes. Project
+// headers do not belong here: they change. Dialects of which only a few files
+// have need do not belong here either: every file that uses the precompiled
+// header pays for what it holds, because GCC instantiates its pending templates
+// anew in each of them.
 #ifndef TILEMLIR_CMAKE_PRECOMPILED_H
 #define TILEMLIR_CMAKE_PRECOMPILED_H
 
