@@ -252,7 +252,8 @@ def _count(held: Any) -> str:
 def main() -> None:
     """Entry point of the console script. Exits with 1 for a program that does not compile, 2 for wrong usage."""
     try:
-        app()
+        # The same name however the interpreter was started.
+        app(prog_name="tilemlir")
     except (errors.TileError, InternalCompilerError) as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
