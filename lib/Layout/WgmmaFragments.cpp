@@ -22,15 +22,16 @@ int64_t tilemlir::layout::wgmmaColumns(int64_t columns, bool integers,
   return 0;
 }
 
-/// 32-bit registers of a multiprocessor, and how many an instruction needs
-/// beside its sums.
-static constexpr int64_t kRegisters = 65536;
+/// Registers that an instruction needs beside its sums.
 static constexpr int64_t kOtherRegisters = 26;
+
+int64_t tilemlir::layout::registersAtLaunch(int64_t threads) {
+  return 65536 / std::max<int64_t>(threads, 1) / 8 * 8;
+}
 
 int64_t tilemlir::layout::wgmmaColumnsForThreads(int64_t threads,
                                                  int64_t sumBits) {
-  // Registers are given in eights.
-  const int64_t available = kRegisters / std::max<int64_t>(threads, 1) / 8 * 8;
+  const int64_t available = registersAtLaunch(threads);
   // A thread holds half of a column's sums.
   const int64_t columns = 2 * (available - kOtherRegisters) * 32 / sumBits;
   return std::clamp<int64_t>(columns / 8 * 8, 8, kWgmmaMaxColumns);

@@ -30,6 +30,10 @@ inline constexpr int64_t kWgmmaMaxColumns = 256;
 int64_t wgmmaColumns(int64_t columns, bool integers,
                      int64_t limit = kWgmmaMaxColumns);
 
+/// Registers that each of `threads` threads of a block can have at launch:
+/// equal parts of the 65536 of a multiprocessor, in eights.
+int64_t registersAtLaunch(int64_t threads);
+
 /// The largest N for which the assembler finds registers in a block of
 /// `threads` threads. The sums of an instruction have to fit in what a thread
 /// has at launch, whatever the block asks for later (ptxas C7602: m64n256 with

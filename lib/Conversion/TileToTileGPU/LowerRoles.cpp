@@ -109,6 +109,17 @@ void KernelLowering::meetThreads() {
                               b.getI64IntegerAttr(threads));
 }
 
+/// A branch for one thread of the warp in which `isWarp` holds; the block that
+/// the thread runs.
+static Block *enterOneThread(OpBuilder &b, Location loc, Value isWarp) {
+  auto inWarp = scf::IfOp::create(b, loc, isWarp, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(inWarp.thenBlock());
+  Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
+  auto inThread = scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(inThread.thenBlock());
+  return inThread.thenBlock();
+}
+
 void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
   if (inOneThread || (role && role.getSingle())) {
     emit();
@@ -124,12 +135,7 @@ void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
     cachedInFirstWarp =
         arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, warp, first);
   }
-  auto inWarp =
-      scf::IfOp::create(b, loc, cachedInFirstWarp, /*withElseRegion=*/false);
-  b.setInsertionPointToStart(inWarp.thenBlock());
-  Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
-  auto inThread = scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
-  b.setInsertionPointToStart(inThread.thenBlock());
+  enterOneThread(b, loc, cachedInFirstWarp);
   ix.pushScope();
   inOneThread = true;
   emit();
@@ -189,13 +195,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     if (role.getSingle()) {
       Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                             warp, constant(role.getFirst()));
-      auto inWarp =
-          scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(inWarp.thenBlock());
-      Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
-      auto inThread =
-          scf::IfOp::create(b, loc, elected, /*withElseRegion=*/false);
-      body = inThread.thenBlock();
+      body = enterOneThread(b, loc, isFirst);
     }
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));

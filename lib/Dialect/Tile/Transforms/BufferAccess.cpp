@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -47,13 +48,6 @@ SmallVector<IndexRange, 4> mlir::tile::getWholeRegion(Type type) {
 // Index expressions
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getConstant(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
-
 namespace {
 /// scale * variable + offset; `variable` is null for constants.
 struct LinearIndex {
@@ -64,17 +58,18 @@ struct LinearIndex {
 } // namespace
 
 static LinearIndex getLinearIndex(Value value) {
-  if (std::optional<int64_t> constant = getConstant(value))
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
     return {Value(), 0, *constant};
   if (auto add = value.getDefiningOp<arith::AddIOp>()) {
-    if (std::optional<int64_t> constant = getConstant(add.getRhs())) {
+    if (std::optional<int64_t> constant = getConstantIntValue(add.getRhs())) {
       LinearIndex index = getLinearIndex(add.getLhs());
       index.offset += *constant;
       return index;
     }
   }
   if (auto multiply = value.getDefiningOp<arith::MulIOp>()) {
-    if (std::optional<int64_t> constant = getConstant(multiply.getRhs())) {
+    if (std::optional<int64_t> constant =
+            getConstantIntValue(multiply.getRhs())) {
       LinearIndex index = getLinearIndex(multiply.getLhs());
       index.scale *= *constant;
       index.offset *= *constant;
@@ -104,9 +99,9 @@ static bool getConstantIterations(Value variable, int64_t &first, int64_t &last,
   auto loop = dyn_cast<scf::ForOp>(parent);
   if (!loop || loop.getInductionVar() != variable)
     return false;
-  std::optional<int64_t> lower = getConstant(loop.getLowerBound());
-  std::optional<int64_t> upper = getConstant(loop.getUpperBound());
-  std::optional<int64_t> increment = getConstant(loop.getStep());
+  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> upper = getConstantIntValue(loop.getUpperBound());
+  std::optional<int64_t> increment = getConstantIntValue(loop.getStep());
   if (!lower || !upper || !increment || *increment < 1 || *lower >= *upper)
     return false;
   first = *lower;
@@ -129,7 +124,7 @@ static IndexRange getRange(Value index, int64_t size, ParallelOp parallel,
       return {linear.variable, linear.offset, size};
     IndexRange range{index, 0, size};
     while (auto add = range.base.getDefiningOp<arith::AddIOp>()) {
-      std::optional<int64_t> constant = getConstant(add.getRhs());
+      std::optional<int64_t> constant = getConstantIntValue(add.getRhs());
       if (!constant)
         break;
       range.base = add.getLhs();
@@ -257,8 +252,9 @@ static ThreadMap getCopyThreads(CopyOp copy) {
   // from offsets that are compared with those of the other access.
   auto startsAtZero = [](Value storage, OperandRange offsets) {
     return !isa<BufferType>(storage.getType()) ||
-           llvm::all_of(offsets,
-                        [](Value offset) { return getConstant(offset) == 0; });
+           llvm::all_of(offsets, [](Value offset) {
+             return getConstantIntValue(offset) == 0;
+           });
   };
   if (!startsAtZero(copy.getSource(), copy.getSourceOffsets()) ||
       !startsAtZero(copy.getDest(), copy.getDestOffsets()))
@@ -485,6 +481,11 @@ bool mlir::tile::isCovered(ArrayRef<IndexRange> box,
     return isCovered(low, parts) && isCovered(high, parts);
   }
   return false;
+}
+
+bool mlir::tile::isLoop(Operation *op) {
+  return isa<LoopLikeOpInterface, PipelinedOp, scf::WhileOp>(op) &&
+         !isa<ParallelOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,10 +33,6 @@ bool mlir::tile::sharesMemory(AllocOp lhs, AllocOp rhs) {
   return left.getInt() < rightEnd && right.getInt() < leftEnd;
 }
 
-static bool isLoop(Operation *op) {
-  return isa<LoopLikeOpInterface, scf::WhileOp>(op) && !isa<ParallelOp>(op);
-}
-
 namespace {
 class BulkStoreWaits {
 public:

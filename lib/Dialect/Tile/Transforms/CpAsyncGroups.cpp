@@ -28,11 +28,6 @@ bool mlir::tile::releasesOthers(KernelOp kernel, Operation *op) {
       .wasInterrupted();
 }
 
-static PipelineAttr getPipeline(Operation *op, PipelineRole role) {
-  auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
-  return attr && attr.getRole() == role ? attr : PipelineAttr();
-}
-
 static bool holdsAsyncCopy(Operation *op) {
   return op->walk([](CopyAsyncOp) { return WalkResult::interrupt(); })
       .wasInterrupted();

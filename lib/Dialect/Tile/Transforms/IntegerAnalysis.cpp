@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,18 +24,11 @@ static IntegerRange clampRange(int64_t lower, int64_t upper) {
   return {std::max(lower, kLowest), std::min(upper, kHighest)};
 }
 
-static std::optional<int64_t> getConstant(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
-
 /// Matches a ceiling division by a positive constant, in both of its usual
 /// forms: arith.ceildivsi and (x + c - 1) / c.
 static std::optional<std::pair<Value, int64_t>> matchCeilDiv(Value value) {
   if (auto op = value.getDefiningOp<arith::CeilDivSIOp>()) {
-    std::optional<int64_t> step = getConstant(op.getRhs());
+    std::optional<int64_t> step = getConstantIntValue(op.getRhs());
     if (step && *step > 0)
       return std::make_pair(getRepresentative(op.getLhs()), *step);
   }
@@ -48,7 +42,7 @@ static std::optional<std::pair<Value, int64_t>> matchCeilDiv(Value value) {
   } else {
     return std::nullopt;
   }
-  std::optional<int64_t> step = getConstant(rhs);
+  std::optional<int64_t> step = getConstantIntValue(rhs);
   if (!step || *step <= 0)
     return std::nullopt;
   LinearForm form = getLinearForm(lhs);
@@ -86,7 +80,7 @@ void IntegerAnalysis::addAssumption(Value condition) {
   using Predicate = arith::CmpIPredicate;
   Predicate predicate = compare.getPredicate();
   Value lhs = compare.getLhs(), rhs = compare.getRhs();
-  if (getConstant(lhs) && !getConstant(rhs)) {
+  if (getConstantIntValue(lhs) && !getConstantIntValue(rhs)) {
     std::swap(lhs, rhs);
     switch (predicate) {
     case Predicate::slt:
@@ -110,12 +104,12 @@ void IntegerAnalysis::addAssumption(Value condition) {
     std::optional<int64_t> step;
     if (auto rem = lhs.getDefiningOp<arith::RemSIOp>()) {
       dividend = rem.getLhs();
-      step = getConstant(rem.getRhs());
+      step = getConstantIntValue(rem.getRhs());
     } else if (auto rem = lhs.getDefiningOp<arith::RemUIOp>()) {
       dividend = rem.getLhs();
-      step = getConstant(rem.getRhs());
+      step = getConstantIntValue(rem.getRhs());
     }
-    if (step && *step > 0 && getConstant(rhs) == 0) {
+    if (step && *step > 0 && getConstantIntValue(rhs) == 0) {
       int64_t &known =
           assumedDivisors.try_emplace(getRepresentative(dividend), 1)
               .first->second;
@@ -167,7 +161,7 @@ void IntegerAnalysis::addAssumption(Value condition) {
 //===----------------------------------------------------------------------===//
 
 IntegerRange IntegerAnalysis::getRange(Value value) {
-  if (std::optional<int64_t> constant = getConstant(value))
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
     return {*constant, *constant};
   value = getRepresentative(value);
   auto [it, inserted] = ranges.try_emplace(value);
@@ -318,7 +312,7 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
 //===----------------------------------------------------------------------===//
 
 int64_t IntegerAnalysis::getDivisor(Value value) {
-  if (std::optional<int64_t> constant = getConstant(value))
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
     return std::abs(*constant);
   value = getRepresentative(value);
   auto [it, inserted] = divisors.try_emplace(value, 1);

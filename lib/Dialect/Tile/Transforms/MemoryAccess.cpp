@@ -17,19 +17,24 @@ static int64_t powerOfTwoPart(int64_t value) {
                     : std::min<int64_t>(kWidestAccess, value & -value);
 }
 
-/// Alignment of the base of a tensor and of its dynamic row pitch in bytes.
-static int64_t getPromisedAlignment(Value tensor, int64_t elementBytes,
-                                    Operation *user) {
+ArgumentAttr mlir::tile::getDeclaration(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return {};
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function ? function.getArgAttrOfType<ArgumentAttr>(
+                        argument.getArgNumber(), "tile.argument")
+                  : ArgumentAttr();
+}
+
+int64_t mlir::tile::getPromisedAlignment(Value tensor, Operation *user) {
+  int64_t elementBytes =
+      getElementBits(getStorageElementType(tensor.getType())) / 8;
   int64_t promised = OptionsAttr::of(user).getInteger("alignment", 16);
-  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    if (function && argument.getOwner()->isEntryBlock())
-      if (auto declared = function.getArgAttrOfType<ArgumentAttr>(
-              argument.getArgNumber(), "tile.argument"))
-        if (declared.getTensor() && declared.getAlignment() > 0)
-          promised = std::min(promised, declared.getAlignment());
-  }
+  ArgumentAttr declared = getDeclaration(tensor);
+  if (declared && declared.getTensor() && declared.getAlignment() > 0)
+    promised = std::min(promised, declared.getAlignment());
   return std::max(promised == 0 ? elementBytes : powerOfTwoPart(promised),
                   elementBytes);
 }
@@ -54,7 +59,7 @@ AccessWidth mlir::tile::getTensorAccessWidth(TypedValue<MemRefType> tensor,
   AccessWidth width{kWidestAccess, ""};
   if (type.getRank() == 0)
     return {elementBytes, name + " is a scalar"};
-  int64_t promised = getPromisedAlignment(tensor, elementBytes, user);
+  int64_t promised = getPromisedAlignment(tensor, user);
   limit(width, promised,
         "the base of " + name + " is only known to be aligned to " +
             Twine(promised) + " bytes");

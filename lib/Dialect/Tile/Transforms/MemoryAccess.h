@@ -29,6 +29,13 @@ AccessWidth getTensorAccessWidth(TypedValue<MemRefType> tensor,
 AccessWidth getSharedAccessWidth(Value buffer, const LinearForm &lastOffset,
                                  int64_t extent, IntegerAnalysis &integers);
 
+/// What the user declared about a tensor; null if it is no declared argument.
+ArgumentAttr getDeclaration(Value tensor);
+
+/// Bytes, at least an element, to which the base of a tensor and its dynamic
+/// row pitch are aligned, as the launch checks.
+int64_t getPromisedAlignment(Value tensor, Operation *user);
+
 } // namespace mlir::tile
 
 #endif // TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_MEMORYACCESS_H

@@ -5,6 +5,7 @@
 // for each iteration in flight.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
@@ -112,16 +113,7 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
           copy.getChoice()->getArguments()));
       continue;
     }
-    OpBuilder builder(copy);
-    CopyAsyncOp::create(
-        builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
-        copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
-        copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
-        copy.getChoiceAttr(), copy.getDisableTma(),
-        copy.getEvictionPolicyAttr(), copy.getPreferAttr(),
-        copy.getCoalescedWidthAttr(), /*barrier=*/Value(),
-        /*barrier_index=*/Value());
-    copy.erase();
+    makeAsynchronous(copy);
   }
   return success();
 }

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
+#include "tilemlir/Layout/WgmmaFragments.h"
+
 using namespace mlir;
 using namespace mlir::tile;
 
@@ -57,9 +59,9 @@ static std::optional<std::string> whyNotByProducer(Operation *op) {
 /// assembler refuses such kernels, whatever setmaxnreg asks for later (ptxas
 /// 13.0: m64n256 needs 154). Besides its accumulators a product needs about 32.
 static std::string whyTooFewRegisters(KernelOp kernel) {
-  constexpr int64_t kRegisters = 65536, kOthers = 32;
+  constexpr int64_t kOthers = 32;
   int64_t threads = kernel.getThreads() + kWarpGroup;
-  int64_t atLaunch = kRegisters / threads / 8 * 8;
+  int64_t atLaunch = ::tilemlir::layout::registersAtLaunch(threads);
   std::string reason;
   kernel.walk([&](GemmOp gemm) {
     ChoiceAttr choice = gemm.getChoiceAttr();

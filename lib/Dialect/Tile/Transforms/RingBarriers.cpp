@@ -14,9 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/RingBarriers.h"
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
-#include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -137,10 +138,6 @@ SmallVector<CopyOp> RingBuilder::getCopies(Channel &channel, scf::ForOp loop) {
   return copies;
 }
 
-static bool isTma(CopyOp copy) {
-  return copy.getChoice() && copy.getChoice()->getPath() == Path::Tma;
-}
-
 /// Bytes that a copy by TMA adds to the count of its barrier: its whole box.
 static int64_t getBytes(CopyOp copy) {
   int64_t elements = 1;
@@ -169,7 +166,7 @@ void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
   // slot empty yet keeps it from being filled, used and emptied again, after
   // which its wait for this phase would never return.
   int64_t arrivals = 0;
-  if (llvm::any_of(copies, isTma))
+  if (llvm::any_of(copies, isTmaCopy))
     arrivals += 1;
   if (!producerRole.getSingle())
     arrivals += producerRole.getThreads();
@@ -184,19 +181,6 @@ Value RingBuilder::getPhase(OpBuilder &builder, RingLoop &ring) {
       makeIndex(builder, ring.loop.getLoc(), 1), TypedAttr(), BoundsAttr());
 }
 
-static void makeAsync(CopyOp copy, Value barrier, Value index) {
-  OpBuilder builder(copy);
-  auto async = CopyAsyncOp::create(
-      builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
-      copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
-      copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
-      copy.getChoiceAttr(), copy.getDisableTma(), copy.getEvictionPolicyAttr(),
-      copy.getPreferAttr(), copy.getCoalescedWidthAttr(), barrier,
-      barrier ? index : Value());
-  async->setAttr(kProduce, builder.getUnitAttr());
-  copy.erase();
-}
-
 LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
   SmallVector<CopyOp> copies = getCopies(channel, ring.loop);
   Block *body = ring.loop.getBody();
@@ -209,8 +193,8 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
       first = sibling;
     last = sibling;
     conditional |= sibling != copy;
-    (isTma(copy) ? tma : threads) = true;
-    if (isTma(copy))
+    (isTmaCopy(copy) ? tma : threads) = true;
+    if (isTmaCopy(copy))
       bytes += getBytes(copy);
   }
   Location loc = ring.loop.getLoc();
@@ -235,11 +219,14 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
     BarrierArriveOp::create(builder, loc, full, ring.slot, ArrivalScope::Thread,
                             IntegerAttr(), /*cp_async=*/threads);
   for (CopyOp copy : copies) {
-    if (isTma(copy) && conditional) {
+    if (isTmaCopy(copy) && conditional) {
       OpBuilder atCopy(copy);
       BarrierExpectTxOp::create(atCopy, loc, full, ring.slot, getBytes(copy));
     }
-    makeAsync(copy, isTma(copy) ? full : Value(), ring.slot);
+    CopyAsyncOp async = isTmaCopy(copy)
+                            ? makeAsynchronous(copy, full, ring.slot)
+                            : makeAsynchronous(copy);
+    async->setAttr(kProduce, builder.getUnitAttr());
   }
   return success();
 }

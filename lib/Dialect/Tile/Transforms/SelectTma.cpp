@@ -53,24 +53,6 @@ static int64_t getDivisor(ExprAttr expr) {
   }
 }
 
-static ArgumentAttr getDeclaration(BlockArgument argument) {
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function ? function.getArgAttrOfType<ArgumentAttr>(
-                        argument.getArgNumber(), "tile.argument")
-                  : ArgumentAttr();
-}
-
-/// Bytes that divide the base of an argument and the row pitch of a contiguous
-/// one, as the launch guard checks.
-static int64_t getPromisedAlignment(BlockArgument tensor, Operation *user) {
-  int64_t promised = OptionsAttr::of(user).getInteger("alignment", 16);
-  ArgumentAttr declared = getDeclaration(tensor);
-  if (declared && declared.getAlignment() > 0)
-    promised = std::min(promised, declared.getAlignment());
-  return promised;
-}
-
 /// Bytes that divide the stride of a dimension.
 static int64_t getStrideDivisor(BlockArgument tensor, int64_t dim,
                                 Operation *user) {
@@ -112,10 +94,10 @@ static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
   if (llvm::is_contained(type.getShape(), 0))
     return name + " is empty";
   int64_t promised = getPromisedAlignment(argument, user);
-  if (promised == 0 || promised % kTmaAlignment != 0)
+  if (promised % kTmaAlignment != 0)
     return llvm::formatv("the base of {0} is only known to be aligned to {1} "
                          "bytes, maps need 16",
-                         name, std::max(promised, bytes));
+                         name, promised);
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))

@@ -14,11 +14,6 @@ int64_t mlir::tile::getSharedBytes(BufferType type) {
   return (type.getNumElements() * type.getElementBits() + 7) / 8;
 }
 
-static bool isLoop(Operation *op) {
-  return isa<LoopLikeOpInterface, PipelinedOp, scf::WhileOp>(op) &&
-         !isa<ParallelOp>(op);
-}
-
 static bool isSteady(Operation *op) {
   auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
   return attr && attr.getRole() == PipelineRole::Steady;

@@ -132,7 +132,7 @@ static int64_t getSlots(AllocOp alloc) {
 static bool isInLoop(Operation *op) {
   for (Operation *parent = op->getParentOp(); !isa<KernelOp>(parent);
        parent = parent->getParentOp())
-    if (isa<LoopLikeOpInterface, scf::WhileOp, PipelinedOp>(parent))
+    if (isLoop(parent))
       return true;
   return false;
 }

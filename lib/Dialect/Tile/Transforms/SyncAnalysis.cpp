@@ -20,6 +20,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -190,25 +191,19 @@ private:
 // Slots
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getConstant(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
-
 /// The number of slots when `next` is `current + 1`, wrapped to 0.
 static std::optional<int64_t> matchAdvance(Value current, Value next) {
   auto select = next.getDefiningOp<arith::SelectOp>();
-  if (!select || getConstant(select.getTrueValue()) != 0)
+  if (!select || getConstantIntValue(select.getTrueValue()) != 0)
     return std::nullopt;
   auto sum = select.getFalseValue().getDefiningOp<arith::AddIOp>();
   auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
   if (!sum || !compare || sum.getLhs() != current ||
-      getConstant(sum.getRhs()) != 1 || compare.getLhs() != sum.getResult() ||
+      getConstantIntValue(sum.getRhs()) != 1 ||
+      compare.getLhs() != sum.getResult() ||
       compare.getPredicate() != arith::CmpIPredicate::eq)
     return std::nullopt;
-  return getConstant(compare.getRhs());
+  return getConstantIntValue(compare.getRhs());
 }
 
 void BarrierPlanner::findCounters(scf::ForOp loop) {
@@ -217,7 +212,7 @@ void BarrierPlanner::findCounters(scf::ForOp loop) {
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
                  loop.getYieldedValues())) {
     std::optional<int64_t> slots = matchAdvance(argument, next);
-    std::optional<int64_t> start = getConstant(initial);
+    std::optional<int64_t> start = getConstantIntValue(initial);
     if (!slots || !start || *start < 0 || *start >= *slots)
       continue;
     SlotCounter counter{argument, *start, *slots};
@@ -227,7 +222,7 @@ void BarrierPlanner::findCounters(scf::ForOp loop) {
     for (auto &[other, first] : found)
       if (first.slots == counter.slots) {
         int64_t start = counter.distance;
-        int64_t base = *getConstant(
+        int64_t base = *getConstantIntValue(
             loop.getTiedLoopInit(cast<BlockArgument>(other))->get());
         counters[argument] = {other,
                               (start - base + counter.slots) % counter.slots,
@@ -610,7 +605,7 @@ static LinearSum getLinearSum(Value value, scf::ForOp loop,
     return sum;
   }
   Operation *op = value.getDefiningOp();
-  if (getConstant(value))
+  if (getConstantIntValue(value))
     return sum;
   if (isa<arith::AddIOp, arith::SubIOp>(op)) {
     sum.add(getLinearSum(op->getOperand(0), loop, uniformity), 1);
@@ -620,7 +615,8 @@ static LinearSum getLinearSum(Value value, scf::ForOp loop,
   }
   if (isa<arith::MulIOp>(op))
     for (auto [factor, other] : {std::make_pair(1, 0), std::make_pair(0, 1)})
-      if (std::optional<int64_t> scale = getConstant(op->getOperand(factor))) {
+      if (std::optional<int64_t> scale =
+              getConstantIntValue(op->getOperand(factor))) {
         sum.add(getLinearSum(op->getOperand(other), loop, uniformity), *scale);
         return sum;
       }
@@ -633,7 +629,7 @@ static LinearSum getLinearSum(Value value, scf::ForOp loop,
 static bool movesOn(Value index, int64_t size, scf::ForOp loop,
                     const Uniformity &uniformity) {
   LinearSum sum = getLinearSum(index, loop, uniformity);
-  std::optional<int64_t> step = getConstant(loop.getStep());
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (!sum.isValid || !step)
     return false;
   int64_t stride = 0;

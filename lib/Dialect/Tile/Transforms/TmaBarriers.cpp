@@ -101,18 +101,6 @@ static FailureOr<int64_t> getBytes(CopyOp copy) {
          << plan.error();
 }
 
-static CopyAsyncOp makeAsync(CopyOp copy, Value barrier, Value index) {
-  OpBuilder builder(copy);
-  auto result = CopyAsyncOp::create(
-      builder, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
-      copy.getSourceSizes(), copy.getDest(), copy.getDestOffsets(),
-      copy.getDestSizes(), copy.getSafeAttr(), copy.getBoundsAttr(),
-      copy.getChoiceAttr(), copy.getDisableTma(), copy.getEvictionPolicyAttr(),
-      copy.getPreferAttr(), copy.getCoalescedWidthAttr(), barrier, index);
-  copy.erase();
-  return result;
-}
-
 static void arrive(OpBuilder &builder, Location loc, Value barrier, Value index,
                    int64_t bytes) {
   BarrierArriveOp::create(builder, loc, barrier, index, ArrivalScope::Single,
@@ -124,11 +112,6 @@ static void arrive(OpBuilder &builder, Location loc, Value barrier, Value index,
 //===----------------------------------------------------------------------===//
 // Pipelines
 //===----------------------------------------------------------------------===//
-
-static PipelineAttr getPipeline(Operation *op, PipelineRole role) {
-  auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
-  return attr && attr.getRole() == role ? attr : PipelineAttr();
-}
 
 static bool holdsTmaLoad(Operation *op) {
   return op
@@ -170,7 +153,7 @@ static LogicalResult completeIssuePart(scf::IfOp part, AllocOp full, Value slot,
       BarrierExpectTxOp::create(builder, loc, full, slot, bytes);
     }
     for (CopyOp copy : copies)
-      makeAsync(copy, full, slot);
+      makeAsynchronous(copy, full, slot);
   }
   if (last && !arrived) {
     OpBuilder builder(body->getTerminator());
@@ -289,7 +272,7 @@ private:
     Value zero = makeIndex(builder, loc, 0);
     arrive(builder, loc, barrier, zero, bytes);
     for (CopyOp copy : open)
-      makeAsync(copy, barrier, zero);
+      makeAsynchronous(copy, barrier, zero);
     if (end)
       builder.setInsertionPoint(end);
     else
@@ -336,7 +319,7 @@ LogicalResult mlir::tile::insertTmaBarriers(KernelOp kernel) {
       stores.push_back(copy);
   });
   for (CopyOp store : stores)
-    makeAsync(store, Value(), Value());
+    makeAsynchronous(store);
   for (Block *block : blocks)
     if (failed(LoadGroups(kernel, *block).run()))
       return failure();

@@ -18,6 +18,13 @@ LogicalResult insertCpAsyncGroups(KernelOp kernel);
 /// asynchronous (tile-insert-sync commits them and waits for them).
 LogicalResult insertTmaBarriers(KernelOp kernel);
 
+/// Replaces `copy` by a copy_async, which completes on `barrier[index]` if
+/// there is a barrier. Discardable attributes are not taken over.
+CopyAsyncOp makeAsynchronous(CopyOp copy, Value barrier = {}, Value index = {});
+
+/// The place of `op` in a software pipeline, if it has `role` there.
+PipelineAttr getPipeline(Operation *op, PipelineRole role);
+
 /// Whether other threads may go on behind `op`, in a kernel that orders its
 /// threads itself (`tile.explicit`): copies before it must be complete by then.
 bool releasesOthers(KernelOp kernel, Operation *op);

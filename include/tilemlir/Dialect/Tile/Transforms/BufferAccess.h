@@ -77,6 +77,9 @@ bool isCovered(ArrayRef<IndexRange> box, ArrayRef<ArrayRef<IndexRange>> parts);
 /// be larger than any coordinate.
 SmallVector<IndexRange, 4> getWholeRegion(Type type);
 
+/// Whether `op` runs its body again and again, one iteration after the other.
+bool isLoop(Operation *op);
+
 /// "gemm (line 12)": how users know an operation.
 std::string describeForUser(Operation *op);
 

@@ -54,7 +54,7 @@ using GetDivisor = llvm::function_ref<int64_t(Value)>;
 
 /// The plan for copying between `tensor` and `buffer` (in shared memory, maybe
 /// a view), whose allocation has `layout`. Only what the hardware asks of
-/// boxes is checked here, see getTmaRefusal for the rest.
+/// boxes is checked here, see SelectTma.cpp for the rest.
 ::tilemlir::layout::Result<TmaPlan>
 planTma(const CopySide &tensor, const CopySide &buffer,
         const ::tilemlir::layout::SharedLayout &layout, GetDivisor getDivisor);
