@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from .._mlir import ir
 from ..language.annotations import TensorType, normalize_shape
@@ -90,6 +90,10 @@ class KernelState:
     line: int
     threads: dict[int, Any] = field(default_factory=dict)
     explicit: ExplicitState = field(default_factory=ExplicitState)
+    #: Blocks of a cluster per grid dimension.
+    cluster: tuple[int, ...] = ()
+    #: Whether the program asked for the number of a block in its cluster.
+    ranked: bool = False
 
 
 class Hosting(Tiles):
@@ -438,8 +442,9 @@ class Hosting(Tiles):
         self.pool = ConstantPool(block)
         self.global_reads = []
         self.kernel_state = KernelState(
-            operation.operation, indices, frame.grid, shape, getattr(self.node, "lineno", 0)
-        )
+            operation.operation, indices, frame.grid, shape, getattr(self.node, "lineno", 0),
+            cluster=frame.options.get("cluster", ()),
+        )  # fmt: skip
         try:
             with self.inside(block):
                 yield indices
@@ -532,6 +537,25 @@ class Hosting(Tiles):
             self.fail("argument", f"this kernel has {len(extents)} grid dimensions", found=f"dimension {dim!r}")
         return extents[dim]
 
+    def block_rank(self) -> Any:
+        """``T.block_rank_in_cluster``: clusters are aligned pieces of the grid."""
+        state = self._current("T.block_rank_in_cluster")
+        if "raster" in state.operation.attributes:
+            self._refuse_raster()
+        state.ranked = True
+        rank: Any = 0
+        for index, extent in reversed(list(zip(state.indices, state.cluster, strict=False))):
+            place = self.math("floormod", (index, extent)) if extent > 1 else 0
+            rank = self.binary("add", self.binary("mul", rank, extent), place)
+        return rank
+
+    def _refuse_raster(self) -> NoReturn:
+        self.fail(
+            "argument",
+            "T.use_swizzle renumbers blocks, and T.block_rank_in_cluster counts them as they were launched",
+            fix="leave out one of the two",
+        )
+
     def use_swizzle(self, panel_size: int, order: str, enable: bool) -> None:
         """``T.use_swizzle``."""
         state = self._current("T.use_swizzle")
@@ -542,6 +566,8 @@ class Hosting(Tiles):
         kind = {"row": "row", "column": "column", "col": "column"}.get(order)
         if kind is None:
             self.fail("argument", f"unknown order {order!r} of T.use_swizzle", allowed="'row' or 'column'")
+        if state.ranked:
+            self._refuse_raster()
         if len(state.indices) >= 2:
             state.operation.attributes["raster"] = self.attribute(f"#tile.raster<{panel_size}, {kind}>")
 

@@ -127,11 +127,29 @@ class Tiles(Transfers):
         """``T.reduce`` and its short forms."""
         self.require_kernel(what)
         self.require_no_parallel(what)
+        if kind in ("any", "all"):
+            self.reduce_truth(kind, source, out, dim, clear, what)
+            return
         if kind not in _REDUCTIONS:
-            self.fail("argument", f"unknown reduction {kind!r}", allowed=", ".join(_REDUCTIONS))
+            self.fail("argument", f"unknown reduction {kind!r}", allowed=", ".join((*_REDUCTIONS, "any", "all")))
+        buffer, dest = self.whole_buffer(source, what), self.whole_buffer(out, what)
+        axis = self.reduced_axis(buffer, dest, dim, what)
+        if kind.startswith("bit") and not buffer.dtype.is_integer:
+            self.fail("dtype", f"{what} needs integers", found=buffer.describe())
+        if buffer.dtype.is_float != dest.dtype.is_float:
+            self.fail("dtype", f"{what} mixes integers and floats", found=f"{buffer.describe()} and {dest.describe()}")
+        self.unsafe_operations += 1
+        attributes = {"kind": self.attribute(f"#tile<reduce_kind {kind}>"), "dim": self.integer(axis)}
+        if clear:
+            attributes["clear"] = self._unit
+        if nan_propagate:
+            attributes["nan_propagate"] = self._unit
+        self.emit("tile.reduce", (), [buffer.value, dest.value], attributes)
+
+    def reduced_axis(self, buffer: Buffer, dest: Buffer, dim: Any, what: str) -> int:
+        """The dimension that a reduction removes; checks the shape of its result."""
         if isinstance(dim, RuntimeValue) or not isinstance(dim, int):
             self.fail("compile-time-value", f"dim of {what} must be a compile-time integer", found=self.describe(dim))
-        buffer, dest = self.whole_buffer(source, what), self.whole_buffer(out, what)
         rank = buffer.ndim
         if not -rank <= dim < rank:
             self.fail(
@@ -148,17 +166,11 @@ class Tiles(Transfers):
                 found=f"{buffer.name} {_shape(buffer)} along dimension {axis} into {dest.name} {_shape(dest)}",
                 allowed=f"{_text(dropped or (1,))} or {_text(kept)}",
             )
-        if kind.startswith("bit") and not buffer.dtype.is_integer:
-            self.fail("dtype", f"{what} needs integers", found=buffer.describe())
-        if buffer.dtype.is_float != dest.dtype.is_float:
-            self.fail("dtype", f"{what} mixes integers and floats", found=f"{buffer.describe()} and {dest.describe()}")
-        self.unsafe_operations += 1
-        attributes = {"kind": self.attribute(f"#tile<reduce_kind {kind}>"), "dim": self.integer(axis)}
-        if clear:
-            attributes["clear"] = self._unit
-        if nan_propagate:
-            attributes["nan_propagate"] = self._unit
-        self.emit("tile.reduce", (), [buffer.value, dest.value], attributes)
+        return axis
+
+    def reduce_truth(self, kind: str, source: Any, out: Any, dim: Any, clear: bool, what: str) -> None:
+        """``T.reduce_any`` and ``T.reduce_all``."""
+        raise NotImplementedError
 
     # Atomics.
 

@@ -53,7 +53,7 @@ def reduce(buffer: Any, out: Any, reduce_type: str, dim: int = -1, clear: bool =
     Args:
         buffer: tile of any rank.
         out: the shape of ``buffer`` without ``dim``, or with extent 1 there.
-        reduce_type: ``sum, max, min, abssum, absmax, bitand, bitor`` or ``bitxor``.
+        reduce_type: ``sum, max, min, abssum, absmax, bitand, bitor, bitxor, any`` or ``all``.
         dim: the dimension that disappears; negative counts from the end.
         clear: whether ``out`` is overwritten; otherwise its old contents take part.
     """
@@ -104,6 +104,29 @@ def reduce_bitor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> No
 def reduce_bitxor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
     """Bitwise exclusive or of integers along ``dim``; see :func:`reduce`."""
     context.require("T.reduce_bitxor").reduce("bitxor", buffer, out, dim, clear, False, "T.reduce_bitxor")
+
+
+def reduce_any(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Whether any element along ``dim`` is not zero, converted to the type of ``out``; see :func:`reduce`."""
+    context.require("T.reduce_any").reduce_truth("any", buffer, out, dim, clear, "T.reduce_any")
+
+
+def reduce_all(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    """Whether no element along ``dim`` is zero, converted to the type of ``out``; see :func:`reduce`."""
+    context.require("T.reduce_all").reduce_truth("all", buffer, out, dim, clear, "T.reduce_all")
+
+
+def any_of(buffer: Any) -> Any:
+    """Whether any element of ``buffer``, a tile or a part of one, is not zero; a truth value for conditions.
+
+    It is the same for all threads of the block; of a ``T.alloc_local`` buffer each thread asks for itself.
+    """
+    return context.require("T.any_of").truth_of("any", buffer, "T.any_of")
+
+
+def all_of(buffer: Any) -> Any:
+    """Whether no element of ``buffer``, a tile or a part of one, is zero; see :func:`any_of`."""
+    return context.require("T.all_of").truth_of("all", buffer, "T.all_of")
 
 
 def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:

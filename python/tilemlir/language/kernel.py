@@ -130,6 +130,11 @@ def get_block_extent(dim: int = 0) -> Any:
     return context.require("T.get_block_extent").block_extent(dim)
 
 
+def block_rank_in_cluster() -> Any:
+    """Number of the block (int32) in its cluster, the first grid dimension fastest; 0 in a kernel without clusters."""
+    return context.require("T.block_rank_in_cluster").block_rank()
+
+
 def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
     """Barrier of all threads of the block, or of ``arrive_count`` threads at the named barrier ``barrier_id``.
 

@@ -88,6 +88,15 @@ def truncmod(a: Any, b: Any) -> Any:
     return _binary("truncmod", lambda x, y: x - _truncdiv(x, y) * y, a, b)
 
 
+def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
+    """The coordinates, one per extent of ``shape``, of the element with the row-major number ``index``."""
+    coordinates: list[Any] = []
+    for extent in reversed(list(shape)[1:]):
+        coordinates.insert(0, floormod(index, extent))
+        index = floordiv(index, extent)
+    return [index, *coordinates]
+
+
 def align_up(value: Any, alignment: Any) -> Any:
     """The least multiple of ``alignment`` that is not below ``value``."""
     return ceildiv(value, alignment) * alignment
@@ -143,6 +152,31 @@ def Select(condition: Any, then: Any, otherwise: Any) -> Any:
     if isinstance(condition, _Number):
         return then if condition else otherwise
     return context.require("T.Select").select(condition, then, otherwise)
+
+
+def And(first: Any, *more: Any) -> Any:
+    """Whether ``first`` and all of ``more`` hold; all are evaluated."""
+    for operand in more:
+        first = _connect("and", first, operand)
+    return first
+
+
+def Or(first: Any, *more: Any) -> Any:
+    """Whether ``first`` or one of ``more`` holds."""
+    for operand in more:
+        first = _connect("or", first, operand)
+    return first
+
+
+def Not(a: Any) -> Any:
+    """Whether ``a`` does not hold."""
+    return not a if isinstance(a, _Number) else context.require("T.Not").logical_not(a)
+
+
+def _connect(name: str, a: Any, b: Any) -> Any:
+    if _are_numbers(a, b):
+        return (a and b) if name == "and" else (a or b)
+    return context.require(f"T.{name.capitalize()}").logical(name, a, b)
 
 
 # Exponentials, logarithms, roots.

@@ -186,7 +186,7 @@ FILE:N: error: T.copy is called with wrong arguments: got an unexpected keyword 
   allowed: T.copy(src, dst, *, coalesced_width=None, disable_tma=False, eviction_policy=None, prefer_instruction=None, annotations=None, loop_layout=None)
 """,
     "not_available": """
-FILE:N: error: T.alloc_tmem: this part of the explicit layer is not available yet; T.tma_copy, T.wgmma_gemm and barriers are, and plain T.copy and T.gemm in T.Pipelined are scheduled by the compiler [not-available]
+FILE:N: error: T.alloc_tmem: tcgen05 and tensor memory of sm_100 are not available yet; T.gemm into a T.alloc_fragment accumulator runs there on the general path [not-available]
  N |         b = T.alloc_tmem((128, 64), "float32")
    |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
