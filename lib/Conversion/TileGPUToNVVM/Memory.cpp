@@ -10,6 +10,7 @@
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace tilemlir::to_nvvm;
 namespace tile = mlir::tile;
@@ -366,28 +367,67 @@ LLVM::AtomicBinOp atomicOperation(tile::AtomicKind kind, Type type,
   llvm_unreachable("unknown atomic");
 }
 
-LLVM::AtomicOrdering atomicOrdering(tile::MemoryOrder order) {
-  switch (order) {
-  case tile::MemoryOrder::Relaxed:
-    return LLVM::AtomicOrdering::monotonic;
-  case tile::MemoryOrder::Acquire:
-    return LLVM::AtomicOrdering::acquire;
-  case tile::MemoryOrder::Release:
-    return LLVM::AtomicOrdering::release;
-  case tile::MemoryOrder::AcqRel:
-    return LLVM::AtomicOrdering::acq_rel;
-  }
-  llvm_unreachable("unknown order");
+bool isAcquire(tile::MemoryOrder order) {
+  return order == tile::MemoryOrder::Acquire ||
+         order == tile::MemoryOrder::AcqRel;
 }
 
-/// Predicates of atomics have become control flow before.
+bool isRelease(tile::MemoryOrder order) {
+  return order == tile::MemoryOrder::Release ||
+         order == tile::MemoryOrder::AcqRel;
+}
+
+/// Does `op` leave what is in memory as it is?
+template <typename Op> bool isIdempotent(Op op) {
+  if (op.getKind() != tile::AtomicKind::Or &&
+      op.getKind() != tile::AtomicKind::Add)
+    return false;
+  return matchPattern(op.getValue(), m_Zero()) ||
+         matchPattern(op.getValue(), m_AnyZeroFloat());
+}
+
+/// Predicates of atomics have become control flow before. The backend drops the
+/// order of read-modify-writes, so that it is stated by fences; loads and
+/// stores have orders of their own.
 template <typename Op>
 LogicalResult rewriteAtomic(Op op, Value pointer, Value value, StringRef scope,
                             ConversionPatternRewriter &rewriter) {
+  Location loc = op.getLoc();
+  tile::MemoryOrder order = op.getMemoryOrder();
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  bool isNative = bits == 32 || bits == 64;
+  if (isNative && op.getResult() && !isRelease(order) && isIdempotent(op)) {
+    rewriter.replaceOp(
+        op,
+        LLVM::LoadOp::create(rewriter, loc, value.getType(), pointer,
+                             /*alignment=*/bits / 8, /*isVolatile=*/false,
+                             /*isNonTemporal=*/false, /*isInvariant=*/false,
+                             /*isInvariantGroup=*/false,
+                             isAcquire(order) ? LLVM::AtomicOrdering::acquire
+                                              : LLVM::AtomicOrdering::monotonic,
+                             scope)
+            .getResult());
+    return success();
+  }
+  if (isNative && !op.getResult() && !isAcquire(order) &&
+      op.getKind() == tile::AtomicKind::Exchange) {
+    LLVM::StoreOp::create(rewriter, loc, value, pointer,
+                          /*alignment=*/bits / 8, /*isVolatile=*/false,
+                          /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
+                          isRelease(order) ? LLVM::AtomicOrdering::release
+                                           : LLVM::AtomicOrdering::monotonic,
+                          scope);
+    rewriter.eraseOp(op);
+    return success();
+  }
+  if (isRelease(order))
+    LLVM::FenceOp::create(rewriter, loc, LLVM::AtomicOrdering::release, scope);
   auto atomic = LLVM::AtomicRMWOp::create(
-      rewriter, op.getLoc(),
+      rewriter, loc,
       atomicOperation(op.getKind(), value.getType(), op.getIsUnsigned()),
-      pointer, value, atomicOrdering(op.getMemoryOrder()), scope);
+      pointer, value, LLVM::AtomicOrdering::monotonic, scope);
+  if (isAcquire(order))
+    LLVM::FenceOp::create(rewriter, loc, LLVM::AtomicOrdering::acquire, scope);
   if (op.getResult())
     rewriter.replaceOp(op, atomic.getRes());
   else

@@ -184,6 +184,7 @@ private:
   LogicalResult lowerReduce(tile::ReduceOp op);
   LogicalResult lowerConvert(tile::ConvertOp op);
   LogicalResult lowerParallel(tile::ParallelOp op);
+  LogicalResult lowerTransposedStore(tile::ParallelOp op);
   LogicalResult lowerElement(Operation *op);
   LogicalResult lowerPrint(tile::PrintOp op);
   /// A scalar in a type that can be printed: 8-bit floats become f32.

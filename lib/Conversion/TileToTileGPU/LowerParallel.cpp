@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Layout/FragmentAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -715,6 +716,22 @@ LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerTransposedStore(tile::ParallelOp op) {
+  std::optional<tile::TransposedStore> match = tile::matchTransposedStore(op);
+  if (!match)
+    return op.emitOpError("is to be done by stmatrix, but does more than store "
+                          "a fragment transposed to shared memory");
+  FailureOr<FragmentView> view = viewFragment(op, match->load.getSource());
+  if (failed(view))
+    return failure();
+  // The rows of the shared matrix are the columns of the fragment.
+  return copyMatrices(
+      op, match->store.getDest(), Coordinates(2), /*iterationDim=*/{1, 0},
+      *view, tile::getStorageElementType(match->load.getSource().getType()),
+      tile::getStorageElementType(match->store.getDest().getType()),
+      /*isLoad=*/false);
+}
+
 LogicalResult KernelLowering::lowerParallel(tile::ParallelOp op) {
   if (!op.getLayout())
     return op.emitOpError("has no layout; run tile-assign-layouts");
@@ -729,5 +746,7 @@ LogicalResult KernelLowering::lowerParallel(tile::ParallelOp op) {
           return !op->isAncestor(operand.getParentBlock()->getParentOp());
         }))
       view->moveBefore(op);
+  if (op.getChoice() && op.getChoice()->getPath() == tile::Path::Stmatrix)
+    return lowerTransposedStore(op);
   return ParallelEmitter(*this, op).run();
 }

@@ -100,3 +100,26 @@ func.func @pipelined(%n: i32) {
   }
   return
 }
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+#sums = #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @no_transposed_store(%g: i32) {
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%x: i32):
+    %c = tile.alloc "c" : !tile.buffer<64x16xf32, fragment, #sums>
+    %t = tile.alloc "t" {tile.shared_offset = 0 : i64} : !tile.buffer<16x64xf16, shared, #shared>
+    // expected-error@+1 {{is to be done by stmatrix, but does more than store a fragment transposed to shared memory}}
+    tile.parallel [64, 16] attributes {layout = #sums, choice = #tile.choice<stmatrix, "">} {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x16xf32, fragment, #sums> -> f32
+      %d = arith.addf %v, %v : f32
+      %h = arith.truncf %d : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<16x64xf16, shared, #shared>
+    }
+  }
+  return
+}
+}

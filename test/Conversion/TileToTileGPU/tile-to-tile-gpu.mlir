@@ -210,3 +210,32 @@ func.func @local_view(%A: memref<1xi8>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// A transposed store: the rows of the matrices are columns of the fragment.
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+#sums = #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: func.func @transposed_store
+func.func @transposed_store(%g: i32) {
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%x: i32):
+    %c = tile.alloc "c" : !tile.buffer<64x16xf32, fragment, #sums>
+    %t = tile.alloc "t" {tile.shared_offset = 4096 : i64} : !tile.buffer<16x64xf16, shared, #shared>
+    %zero = arith.constant 0.0 : f32
+    tile.fill %c, %zero : !tile.buffer<64x16xf32, fragment, #sums>, f32
+    // CHECK: arith.truncf
+    // CHECK: tile_gpu.stmatrix %{{.*}}, %{{.*}} + 4096 {trans} : vector<4xi32>
+    // CHECK-NOT: tile_gpu.stmatrix
+    // CHECK-NOT: tile_gpu.shared_store
+    tile.parallel [64, 16] attributes {layout = #sums, choice = #tile.choice<stmatrix, "">} {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x16xf32, fragment, #sums> -> f32
+      %h = arith.truncf %v : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<16x64xf16, shared, #shared>
+    }
+  }
+  return
+}
+}

@@ -1,6 +1,9 @@
 //===- FragmentViews.cpp - Layouts of views of fragments --------*- C++ -*-===//
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 
+#include "LinearForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numeric>
@@ -134,4 +137,62 @@ mlir::tile::getAllocationLayoutForView(Value buffer,
   if (!outer)
     return outer;
   return getAllocationLayoutForView(source, *outer);
+}
+
+/// Are `indices` the variables `dims` of `loop`, in this order?
+static bool areVariables(OperandRange indices, ParallelOp loop,
+                         ArrayRef<unsigned> dims) {
+  if (indices.size() != dims.size())
+    return false;
+  for (auto [index, dim] : llvm::zip_equal(indices, dims)) {
+    LinearForm form = getLinearForm(index);
+    BlockArgument variable = loop.getBodyBlock()->getArgument(dim);
+    if (form.constant != 0 || form.terms.size() != 1 ||
+        form.getCoefficient(variable) != 1)
+      return false;
+  }
+  return true;
+}
+
+std::optional<TransposedStore>
+mlir::tile::matchTransposedStore(ParallelOp loop) {
+  if (!loop.hasStaticExtents() || loop.getStaticExtents().size() != 2)
+    return std::nullopt;
+  TransposedStore found;
+  for (Operation &op : loop.getBodyBlock()->without_terminator()) {
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      if (found.load)
+        return std::nullopt;
+      found.load = load;
+    } else if (auto store = dyn_cast<StoreOp>(op)) {
+      if (found.store)
+        return std::nullopt;
+      found.store = store;
+    } else if (op.getNumRegions() > 0 || !isMemoryEffectFree(&op)) {
+      return std::nullopt;
+    }
+  }
+  if (!found.load || !found.store)
+    return std::nullopt;
+  // Nothing but a conversion may happen to the elements on their way.
+  Value value = found.store.getValue();
+  if (Operation *cast = value.getDefiningOp();
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast)) {
+    if (auto truncate = dyn_cast<arith::TruncFOp>(cast))
+      if (truncate.getRoundingmode() &&
+          *truncate.getRoundingmode() != arith::RoundingMode::to_nearest_even)
+        return std::nullopt;
+    value = cast->getOperand(0);
+  }
+  auto source = dyn_cast<BufferType>(found.load.getSource().getType());
+  auto dest = dyn_cast<BufferType>(found.store.getDest().getType());
+  ArrayRef<int64_t> extents = loop.getStaticExtents();
+  if (value != found.load.getResult() || !source || !source.isFragment() ||
+      !dest || !dest.isShared() || source.getShape() != extents ||
+      dest.getRank() != 2 || dest.getShape()[0] != extents[1] ||
+      dest.getShape()[1] != extents[0] ||
+      !areVariables(found.load.getIndices(), loop, {0, 1}) ||
+      !areVariables(found.store.getIndices(), loop, {1, 0}))
+    return std::nullopt;
+  return found;
 }

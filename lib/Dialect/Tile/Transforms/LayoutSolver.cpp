@@ -161,12 +161,15 @@ LayoutSolver::getIterationLayout(const FragmentLayout &operand,
     int64_t available = sliced.shape()[dim];
     if (index.offset < 0 || index.offset + size > available)
       return layout::Error{"the loop runs over more than the fragment"};
-    if (index.offset != 0 || (constant && available != 1)) {
+    if (size != available) {
+      // Without the registers that the loop does not reach. Where threads hold
+      // the rest, it is padding.
       Result<layout::RegisterSlice> slice =
           sliced.sliceRegisters(static_cast<int>(dim), index.offset, size);
-      if (!slice)
+      if (slice)
+        sliced = slice->layout;
+      else if (index.offset != 0 || constant)
         return layout::Error{slice.error()};
-      sliced = slice->layout;
     }
     if (constant)
       continue;

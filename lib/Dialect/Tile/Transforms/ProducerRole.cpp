@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/WgmmaFragments.h"
 
 using namespace mlir;
@@ -54,28 +55,39 @@ static std::optional<std::string> whyNotByProducer(Operation *op) {
   return std::nullopt;
 }
 
-/// Why the registers that every thread gets at launch are too few for a wgmma
-/// of the kernel when a producer comes on top; empty if they are not. The
-/// assembler refuses such kernels, whatever setmaxnreg asks for later (ptxas
-/// 13.0: m64n256 needs 154). Besides its accumulators a product needs about 32.
+/// Why the registers are too few for a wgmma of the kernel when a producer
+/// comes on top; empty if they are not. One instruction has to fit what every
+/// thread gets at launch, or the assembler refuses the kernel whatever
+/// setmaxnreg asks for later (ptxas 13.0: m64n256 needs 154); all its sums
+/// together have to fit what consumers get then. Besides, a product needs
+/// about 32.
 static std::string whyTooFewRegisters(KernelOp kernel) {
   constexpr int64_t kOthers = 32;
   int64_t threads = kernel.getThreads() + kWarpGroup;
   int64_t atLaunch = ::tilemlir::layout::registersAtLaunch(threads);
+  RoleAttr consumer = getAutomaticRoles(kernel.getContext(),
+                                        kernel.getThreads(), /*single=*/true)
+                          .back();
+  int64_t later = std::max<int64_t>(atLaunch, consumer.getRegisters());
   std::string reason;
+  auto refuse = [&](int64_t registers, const Twine &when, int64_t sums) {
+    reason = (Twine(threads) + " threads have " + Twine(registers) +
+              " registers each " + when + ", too few for " + Twine(sums) +
+              " of accumulators")
+                 .str();
+  };
   kernel.walk([&](GemmOp gemm) {
-    ChoiceAttr choice = gemm.getChoiceAttr();
-    if (!choice || (choice.getPath() != Path::WgmmaSS &&
-                    choice.getPath() != Path::WgmmaRS))
+    std::optional<WgmmaChoice> choice = getWgmmaChoice(gemm.getChoiceAttr());
+    if (!choice)
       return;
     BufferType type = gemm.getC().getType();
-    int64_t accumulators = type.getNumElements() * type.getElementBits() / 32 /
-                           static_cast<int64_t>(kernel.getThreads());
-    if (accumulators + kOthers > atLaunch)
-      reason = std::to_string(threads) + " threads have " +
-               std::to_string(atLaunch) +
-               " registers each at launch, too few for " +
-               std::to_string(accumulators) + " of accumulators";
+    int64_t sums = type.getNumElements() * type.getElementBits() / 32 /
+                   static_cast<int64_t>(kernel.getThreads());
+    int64_t sumsOfOne = choice->n / 2 * type.getElementBits() / 32;
+    if (sumsOfOne + kOthers > atLaunch)
+      refuse(atLaunch, "at launch", sumsOfOne);
+    else if (sums + kOthers > later)
+      refuse(later, "as consumers", sums);
   });
   return reason;
 }

@@ -518,6 +518,25 @@ static void refineFragmentCopy(CopyOp copy, TargetAttr target, bool isLoad) {
           "the fragment is made of 8x8 matrices of 16-bit elements", 16);
 }
 
+/// A loop that stores a fragment transposed, which matrix stores do on their
+/// way.
+static void refineTransposedStore(ParallelOp loop, TargetAttr target) {
+  std::optional<TransposedStore> match = matchTransposedStore(loop);
+  if (!match || target.getComputeCapability() < 90)
+    return;
+  Value shared = match->store.getDest();
+  layout::Result<FragmentView> view = getFragmentView(match->load.getSource());
+  if (!view || cast<BufferType>(shared.getType()).getElementBits() != 16 ||
+      getContiguousBytes(shared) < 16 ||
+      !layout::matchMatrixAccess(view->layout, 16, /*contiguousDim=*/0))
+    return;
+  loop.setChoiceAttr(ChoiceAttr::get(
+      loop.getContext(), Path::Stmatrix,
+      "the fragment is made of 8x8 matrices of 16-bit elements, which are "
+      "transposed on their way",
+      {}));
+}
+
 /// A copy for which TMA was chosen, now that its buffer has a layout: its
 /// boxes, or the threads do it.
 static void refineTmaCopy(CopyOp copy, TargetAttr target) {
@@ -530,6 +549,7 @@ static void refineTmaCopy(CopyOp copy, TargetAttr target) {
 
 void mlir::tile::refineCopies(KernelOp kernel) {
   TargetAttr target = getTarget(kernel);
+  kernel.walk([&](ParallelOp loop) { refineTransposedStore(loop, target); });
   kernel.walk([&](CopyOp copy) {
     if (isTmaCopy(copy))
       refineTmaCopy(copy, target);

@@ -553,3 +553,93 @@ func.func @scalar_reads(%A: memref<512xf32>, %n: i32) {
   return
 }
 }
+
+// -----
+
+// A transposed store is done by matrix stores, with a conversion on the way. With something else on the way, or on
+// targets without stmatrix, threads store elements.
+module attributes {tile.target = #tile.target<"sm_90">} {
+// CHECK-LABEL: func.func @transposed_store
+func.func @transposed_store(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x24xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x24xf32, fragment>
+    %t = tile.alloc "t" : !tile.buffer<24x64xf16, shared>
+    %two = arith.constant 2.0 : f16
+    tile.gemm %a, %b, %c {choice = #tile.choice<mma_sync, "", {instruction = [16, 8, 16], warps = [4, 1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x24xf16, shared>, !tile.buffer<64x24xf32, fragment>
+    // CHECK: tile.parallel {{.*}}choice = #tile.choice<stmatrix, "the fragment is made of 8x8 matrices of 16-bit elements, which are transposed on their way">
+    tile.parallel [64, 24] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x24xf32, fragment> -> f32
+      %h = arith.truncf %v : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared>
+    }
+    // CHECK: tile.parallel {{.*}}choice = #tile.choice<simt
+    tile.parallel [64, 24] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x24xf32, fragment> -> f32
+      %h = arith.truncf %v : f32 to f16
+      %d = arith.mulf %h, %two : f16
+      tile.store %d, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared>
+    }
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @transposed_store_before_stmatrix
+func.func @transposed_store_before_stmatrix(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x24xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x24xf32, fragment>
+    %t = tile.alloc "t" : !tile.buffer<24x64xf16, shared>
+    tile.gemm %a, %b, %c {choice = #tile.choice<mma_sync, "", {instruction = [16, 8, 16], warps = [4, 1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x24xf16, shared>, !tile.buffer<64x24xf32, fragment>
+    // CHECK: tile.parallel {{.*}}choice = #tile.choice<simt
+    tile.parallel [64, 24] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x24xf32, fragment> -> f32
+      %h = arith.truncf %v : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared>
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// A fragment that takes a part of another one has registers for that part only, wherever the first part begins.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @parts
+// CHECK: %part = tile.alloc "part" : <64x16xf32, fragment, #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>>
+func.func @parts(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x32xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, fragment>
+    %part = tile.alloc "part" : !tile.buffer<64x16xf32, fragment>
+    %c16 = arith.constant 16 : i32
+    tile.gemm %a, %b, %c {choice = #tile.choice<mma_sync, "", {instruction = [16, 8, 16], warps = [4, 1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x32xf16, shared>, !tile.buffer<64x32xf32, fragment>
+    tile.parallel [64, 16] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x32xf32, fragment> -> f32
+      tile.store %v, %part[%i, %j] : f32, !tile.buffer<64x16xf32, fragment>
+    }
+    tile.parallel [64, 16] {
+      ^bb0(%i: i32, %j: i32):
+      %at = arith.addi %j, %c16 : i32
+      %v = tile.load %c[%i, %at] : !tile.buffer<64x32xf32, fragment> -> f32
+      tile.store %v, %part[%i, %j] : f32, !tile.buffer<64x16xf32, fragment>
+    }
+  }
+  return
+}
+}

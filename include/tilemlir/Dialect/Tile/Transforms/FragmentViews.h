@@ -36,6 +36,15 @@ getFragmentView(Value buffer, const ::tilemlir::layout::FragmentLayout &layout);
 getAllocationLayoutForView(Value buffer,
                            const ::tilemlir::layout::FragmentLayout &layout);
 
+/// A loop that does nothing but store a matrix of registers to shared memory,
+/// transposed: `shared[j, i] = fragment[i, j]` for all of both, perhaps with
+/// another floating-point type.
+struct TransposedStore {
+  LoadOp load;
+  StoreOp store;
+};
+std::optional<TransposedStore> matchTransposedStore(ParallelOp loop);
+
 /// The scalar type in which a reduction combines elements, and that of its
 /// scratch buffer: at least 32 bits wide.
 Type getReductionType(ReduceOp op);
