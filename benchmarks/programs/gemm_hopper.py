@@ -129,7 +129,7 @@ def split_matmul(
     def kernel(a: T.Tensor(a_shape, dtype), b: T.Tensor(b_shape, dtype), c: T.Tensor((m, n), out_dtype)):
         T.assume(T.num_sms() >= rows * columns * splits)
         partial = T.alloc_global((*tiles, splits, splits, block_m, part), "float32")
-        counters = T.alloc_global((*tiles, 2), "int32", zero=True)
+        counters = T.alloc_global((*tiles, 2), "int32", zero="once")
         with T.Kernel(*tiles, splits, threads=threads) as (x, y, split):
             row, column = (x, y) if rows_first else (y, x)
             a_tile = T.alloc_shared((block_m, block_k), dtype)

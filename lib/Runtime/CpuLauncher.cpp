@@ -34,7 +34,7 @@ CpuLauncher::CpuLauncher(const LaunchProgram &program,
 void CpuLauncher::launch(Call &call) const {
   const LaunchPlan &plan = program.plan();
   for (size_t i = 0; i < plan.workspaces.size(); ++i)
-    if (plan.workspaces[i].zero && call.workspaceBytes[i] > 0)
+    if (program.needsZeros(call, i))
       std::memset(call.workspaces[i], 0,
                   static_cast<size_t>(call.workspaceBytes[i]));
   for (size_t i = 0; i < plan.launches.size(); ++i) {

@@ -216,7 +216,7 @@ void CudaLauncher::launch(Call &call, DeviceState &state, Stream stream) const {
   const DriverTable &api = driver();
   const LaunchPlan &plan = program.plan();
   for (size_t i = 0; i < plan.workspaces.size(); ++i)
-    if (plan.workspaces[i].zero && call.workspaceBytes[i] > 0)
+    if (program.needsZeros(call, i))
       check(api.memsetD8Async(
                 reinterpret_cast<DevicePointer>(call.workspaces[i]), 0,
                 static_cast<size_t>(call.workspaceBytes[i]), stream),

@@ -53,6 +53,7 @@ void LaunchProgram::begin(Call &call) const {
   call.ends.resize(count);
   call.workspaces.resize(launchPlan.workspaces.size());
   call.workspaceBytes.resize(launchPlan.workspaces.size());
+  call.workspaceIsNew.resize(launchPlan.workspaces.size());
   call.values.resize(parameterCount);
   call.parameters.resize(parameterCount);
   call.grids.resize(3 * launches.size());

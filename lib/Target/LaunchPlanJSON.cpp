@@ -192,8 +192,11 @@ struct PlanPrinter {
                           {"source", expression(attr.getSource())}};
     };
     auto workspace = [&](LaunchWorkspaceAttr attr) {
-      return json::Object{{"bytes", expression(attr.getBytes())},
+      json::Object object{{"bytes", expression(attr.getBytes())},
                           {"zero", attr.getZero()}};
+      if (attr.getKept())
+        object["kept"] = true;
+      return object;
     };
     return json::Object{
         {"version", 1},

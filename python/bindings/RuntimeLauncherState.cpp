@@ -256,7 +256,8 @@ WorkspaceSet LauncherState::takeWorkspaces(Call &call, WorkspaceKey key,
     set.bytes.assign(count, -1);
   }
   for (size_t i = 0; i < count; ++i) {
-    if (set.bytes[i] < call.workspaceBytes[i]) {
+    call.workspaceIsNew[i] = set.bytes[i] < call.workspaceBytes[i];
+    if (call.workspaceIsNew[i]) {
       set.tensors[i] = nb::object(); // free the small one first
       int64_t bytes = call.workspaceBytes[i];
       nb::object shape =

@@ -305,7 +305,8 @@ LaunchPlan tilemlir::bindings::parsePlan(nb::dict dict) {
   for (nb::handle item : getList(dict, "workspaces")) {
     auto workspace = convert<nb::dict>(item, "a workspace");
     plan.workspaces.push_back({parseExpression(field(workspace, "bytes")),
-                               get<bool>(workspace, "zero", false)});
+                               get<bool>(workspace, "zero", false),
+                               get<bool>(workspace, "kept", false)});
   }
   for (nb::handle item : getList(dict, "launches"))
     plan.launches.push_back(parseLaunch(convert<nb::dict>(item, "a launch")));

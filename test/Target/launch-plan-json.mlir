@@ -8,13 +8,13 @@
 // CHECK-SAME: "guards":[{"kind":"noalias","read":[0,1],"written":[2]}
 // CHECK-SAME: {"kind":"expr_true","message":"an assumption of the kernel does not hold{{.*}}","value":["sub",1,["min",["max",["mod",["symbol",0],8]
 // CHECK-SAME: "launches":[{"cluster":[1,1,1],"cooperative":false,"grid":{{\[\[}}"ceildiv",["symbol",0],16],["min",["sm_count"],8],1],"kernel":"scale_rows"
-// CHECK-SAME: "parameters":[{"argument":0,"kind":"pointer"},{"argument":1,"kind":"pointer"},{"argument":2,"kind":"pointer"},{"index":0,"kind":"workspace"},{"dtype":"i64","kind":"expr","value":["symbol",0]},{"dtype":"i64","kind":"expr","value":["dim",1,0]},{"dtype":"i64","kind":"expr","value":["stride",1,0]},{"argument":3,"kind":"scalar"},{"dtype":"i32","kind":"expr","value":["ceildiv",["symbol",0],16]}]
+// CHECK-SAME: "parameters":[{"argument":0,"kind":"pointer"},{"argument":1,"kind":"pointer"},{"argument":2,"kind":"pointer"},{"index":0,"kind":"workspace"},{"index":1,"kind":"workspace"},{"dtype":"i64","kind":"expr","value":["symbol",0]},{"dtype":"i64","kind":"expr","value":["dim",1,0]},{"dtype":"i64","kind":"expr","value":["stride",1,0]},{"argument":3,"kind":"scalar"},{"dtype":"i32","kind":"expr","value":["ceildiv",["symbol",0],16]}]
 // CHECK-SAME: "threads":128
 // CHECK-SAME: "kernel":"scale_rows_1"
 // CHECK-SAME: "outputs":[2]
 // CHECK-SAME: "symbols":[{"name":"M","source":["dim",0,0]}]
 // CHECK-SAME: "target":"cpu"
-// CHECK-SAME: "workspaces":[{"bytes":["mul",["symbol",0],4],"zero":true}]
+// CHECK-SAME: "workspaces":[{"bytes":["mul",["symbol",0],4],"zero":true},{"bytes":256,"kept":true,"zero":false}]
 module attributes {tile.target = #tile.target<"cpu">} {
   func.func @scale(
       %A: memref<?x64xf16> {tile.argument = #tile.argument<"A", tensor, shape = [#tile.expr<symbol("M")>, #tile.expr<64>], strides = [], alignment = 16>},
@@ -34,6 +34,7 @@ module attributes {tile.target = #tile.target<"cpu">} {
     %divisible = arith.cmpi eq, %rest, %zero : i32
     tile.assume %divisible
     %w = tile.workspace(%m) {zero} : memref<?xf32>
+    %counters = tile.workspace() {kept} : memref<64xi32>
     tile.kernel "scale rows" grid(%blocks, %persistent) threads(128) {
     ^bb0(%bx: i32, %by: i32):
       %last = arith.addi %bx, %blocks : i32
@@ -43,6 +44,7 @@ module attributes {tile.target = #tile.target<"cpu">} {
       %s = arith.mulf %c, %scale : f32
       tile.store %s, %C[%last, %by] : f32, memref<?x8xf32>
       tile.store %s, %w[%bx] : f32, memref<?xf32>
+      tile.store %by, %counters[%by] : i32, memref<64xi32>
     }
     tile.kernel "scale rows" grid(%blocks) threads(32) {
     ^bb0(%bx: i32):

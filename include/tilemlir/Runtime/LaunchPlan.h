@@ -77,6 +77,7 @@ struct Symbol {
 struct Workspace {
   ExpressionTree bytes;
   bool zero = false; ///< filled with zeros before every launch
+  bool kept = false; ///< filled with zeros when it is allocated
 };
 
 struct TensorMapPlan {

@@ -38,9 +38,10 @@ struct Call {
   InlineBuffer<uintptr_t, 24> ends;   ///< and the one behind the last
   InlineBuffer<void *, 8> workspaces; ///< per workspace
   InlineBuffer<int64_t, 8> workspaceBytes;
-  InlineBuffer<uint64_t, 64> values;   ///< parameter values of all launches
-  InlineBuffer<void *, 64> parameters; ///< pointers into values or tensorMaps
-  InlineBuffer<int64_t, 12> grids;     ///< 3 per launch
+  InlineBuffer<bool, 8> workspaceIsNew; ///< allocated for this call
+  InlineBuffer<uint64_t, 64> values;    ///< parameter values of all launches
+  InlineBuffer<void *, 64> parameters;  ///< pointers into values or tensorMaps
+  InlineBuffer<int64_t, 12> grids;      ///< 3 per launch
   InlineBuffer<cuda::TensorMap, 4> tensorMaps;
   int32_t firstTensor = -1; ///< argument that decides the device
   int32_t deviceType = 0;
@@ -71,6 +72,12 @@ public:
   /// Bit i is set when guard i asks for another variant. Guards that are errors
   /// throw. At most 64 guards select variants.
   uint64_t violatedGuards(const Call &call) const;
+  /// Must workspace `index` be filled with zeros before this call?
+  bool needsZeros(const Call &call, size_t index) const {
+    const Workspace &workspace = plan().workspaces[index];
+    return call.workspaceBytes[index] > 0 &&
+           (workspace.zero || (workspace.kept && call.workspaceIsNew[index]));
+  }
   /// Bytes of each workspace into call.workspaceBytes.
   void sizeWorkspaces(Call &call) const;
   /// Grids and parameter values. Workspace pointers and tensor maps must be in

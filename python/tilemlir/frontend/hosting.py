@@ -332,8 +332,15 @@ class Hosting(Tiles):
         self.symbol_values[symbol.name] = size
         return symbol
 
-    def alloc_global(self, shape: Any, dtype: Any, zero: bool) -> Tensor:
+    def alloc_global(self, shape: Any, dtype: Any, zero: bool | str) -> Tensor:
         """``T.alloc_global``: a workspace."""
+        if not isinstance(zero, bool) and zero != "once":
+            self.fail(
+                "argument",
+                "zero= of T.alloc_global says when the memory is filled with zeros",
+                found=repr(zero),
+                allowed='True (at every call), "once" (when it is allocated), False',
+            )
         kind = self.element_type(dtype)
         if isinstance(shape, (list, tuple)):
             shape = tuple(self._size_of_host(extent) for extent in shape)
@@ -354,7 +361,7 @@ class Hosting(Tiles):
             text = "".join("?x" if isinstance(extent, SymbolicExpr) else f"{extent}x" for extent in extents)
             attributes: dict[str, ir.Attribute] = {"name": self.string(name)}
             if zero:
-                attributes["zero"] = self._unit
+                attributes["kept" if zero == "once" else "zero"] = self._unit
             value = self.value(
                 "tile.workspace", self.parse_type(f"memref<{text}{self.storage_text(kind)}>"), sizes, attributes
             )

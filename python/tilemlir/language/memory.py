@@ -54,11 +54,13 @@ def alloc_var(dtype: Any, *arguments: Any, scope: str = "local.var", init: Any =
     return context.require("T.alloc_var").alloc_var(dtype, init)
 
 
-def alloc_global(shape: Any, dtype: Any, zero: bool = False) -> Any:
+def alloc_global(shape: Any, dtype: Any, zero: bool | str = False) -> Any:
     """Scratch memory on the device that lives for one call, shared by all blocks and kernels of the function.
 
     ``shape`` may hold launch-time sizes and integers that the host part computes, such as ``T.num_sms()`` or a scalar
-    argument; ``dtype`` is the element type. The contents are undefined unless ``zero`` asks for zeros.
+    argument; ``dtype`` is the element type. The contents are undefined unless ``zero`` asks for zeros. With
+    ``zero="once"`` only the first call on a stream finds zeros, a later one what the call before it left: that costs no
+    launch, and is for counters which the kernel itself brings back to zero.
     """
     return context.require("T.alloc_global").alloc_global(shape, dtype, zero)
 

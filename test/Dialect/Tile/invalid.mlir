@@ -75,6 +75,14 @@ func.func @f(%A: memref<?x?xf16>, %n: i32) {
 
 // -----
 
+func.func @f() {
+  // expected-error @+1 {{cannot be filled with zeros at every call and keep its contents}}
+  %w = tile.workspace() {zero, kept} : memref<4xi32>
+  return
+}
+
+// -----
+
 func.func @f(%n: i32) {
   // expected-error @+1 {{has 0 sizes for 1 dynamic extents}}
   %w = tile.workspace() : memref<?xf32>

@@ -1,7 +1,9 @@
 """The GEMM programs of the benchmarks through tilemlir.compile on the CPU: what they mean. And their configurations."""
 
+import numpy as np
 import pytest
 import tilemlir as tile
+import tilemlir.language as T
 from gemm_program_cases import (  # noqa: F401
     programs,
     test_fp8_tiles,
@@ -45,3 +47,20 @@ def test_one_wave():
     name, config = programs.configuration(1096, 2056, 1048, "kn")
     blocks = -(-1096 // config["block_m"]) * -(-2056 // config["block_n"])
     assert name == "tile_matmul" and blocks <= programs.MULTIPROCESSORS
+
+
+def test_workspace_that_is_zero_once():
+    """Counters that outlive the call; other kernels, and compilations of the same one, have their own."""
+
+    @T.prim_func
+    def counting(out: T.Tensor((4,), "int32")):
+        calls = T.alloc_global((4,), "int32", zero="once")
+        with T.Kernel(4) as block:
+            if T.get_thread_binding() == 0:
+                out[block] = T.atomic_add(calls[block], block + 1, return_prev=True)
+
+    kernel = tile.compile(counting, target="cpu")
+    for call in range(5):
+        out = np.full(4, -1, np.int32)
+        kernel(out)
+        assert list(out) == [call * (block + 1) for block in range(4)]

@@ -398,6 +398,13 @@ FILE:N: error: the extents of a workspace must be known at launch [symbolic-size
   found: a run-time int32 that is computed in the kernel
   allowed: integers, T.dynamic sizes, T.num_sms(), scalar arguments, and integer expressions of them
 """,
+    "workspace_zeros": """
+FILE:N: error: zero= of T.alloc_global says when the memory is filled with zeros [argument]
+ N |     scratch = T.alloc_global((4, 64), "float16", zero="twice")
+   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: 'twice'
+  allowed: True (at every call), "once" (when it is allocated), False
+""",
     "workspace_type": """
 FILE:N: error: the extents of a workspace must be integers [symbolic-size]
  N |     scratch = T.alloc_global((x, 64), "float16")

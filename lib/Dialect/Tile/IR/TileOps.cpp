@@ -97,6 +97,9 @@ LogicalResult WorkspaceOp::verify() {
            << type.getNumDynamicDims() << " dynamic extents";
   if (getKernel(*this))
     return emitOpError("is allocated by the host, outside of kernels");
+  if (getZero() && getKept())
+    return emitOpError("cannot be filled with zeros at every call and keep its "
+                       "contents");
   return success();
 }
 

@@ -360,8 +360,8 @@ LogicalResult PlanBuilder::addWorkspaces() {
         return failure();
       size = ExprAttr::getBinary(ExprKind::Mul, *extent, size);
     }
-    workspaces.push_back(
-        LaunchWorkspaceAttr::get(context, size, workspace.getZero()));
+    workspaces.push_back(LaunchWorkspaceAttr::get(
+        context, size, workspace.getZero(), workspace.getKept()));
   }
   return success();
 }

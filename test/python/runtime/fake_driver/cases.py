@@ -295,13 +295,13 @@ def test_a_tensor_map_of_a_view_and_its_refusal() -> None:
     )
 
 
-def _workspace_kernel() -> LoadedKernel:
+def _workspace_kernel(zeros: str = "zero") -> LoadedKernel:
     return LoadedKernel(
         plan(
             [launch("pp", {"kind": "workspace", "index": 0}, grid=[["dim", 0, 0]])],
             [argument("a", [["dim", 0, 0]]), argument("out", [["dim", 0, 0]], "write")],
             outputs=[1],
-            workspaces=[{"bytes": ["mul", ["dim", 0, 0], 8], "zero": True}],
+            workspaces=[{"bytes": ["mul", ["dim", 0, 0], 8], zeros: True}],
         ),
         {"pp": b"x"},
     )
@@ -330,6 +330,33 @@ def test_workspaces_are_kept_per_stream_and_outputs_are_fresh(allocator: list[Te
     allocator.clear()
     kernel(zeros(0))
     assert [made.array.dtype for made in allocator] == [np.float32]
+
+
+def test_kept_workspaces_are_zeroed_when_they_are_allocated(allocator: list[Tensor]) -> None:
+    kernel = _workspace_kernel("kept")
+
+    def memsets() -> list[str]:
+        return [line for line in log() if line.startswith("memset")]
+
+    kernel(zeros(4))
+    first = memsets()
+    assert len(first) == 1 and first[0].startswith("memset 0 bytes 32 ")
+    kernel(zeros(4))
+    kernel(zeros(2))
+    assert memsets() == []
+    kernel(zeros(100))  # grows
+    assert [line.split()[3] for line in memsets()] == ["800"]
+    prepared = kernel.prepare(zeros(100))
+    prepared()
+    assert memsets() == []
+    library.fake_capture(1)
+    try:
+        kernel(zeros(4))
+    finally:
+        library.fake_capture(0)
+    assert len(memsets()) == 1
+    kernel(zeros(4))
+    assert memsets() == []
 
 
 def test_a_captured_launch_gets_its_own_workspace_for_the_life_of_the_graph(allocator: list[Tensor]) -> None:

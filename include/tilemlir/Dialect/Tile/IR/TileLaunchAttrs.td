@@ -39,8 +39,15 @@ def Tile_LaunchSymbolAttr : Tile_Attr<"LaunchSymbol", "launch_symbol"> {
 
 def Tile_LaunchWorkspaceAttr : Tile_Attr<"LaunchWorkspace", "launch_workspace"> {
   let summary = "global scratch memory of a call";
-  let description = "```mlir\n#tile.launch_workspace<bytes = <4096>, zero = true>\n```";
-  let parameters = (ins "ExprAttr":$bytes, "bool":$zero);
+  let description = [{
+    Filled with zeros before every call (`zero`), or only when it is allocated
+    (`kept`).
+    ```mlir
+    #tile.launch_workspace<bytes = <4096>, zero = true>
+    #tile.launch_workspace<bytes = <256>, zero = false, kept = true>
+    ```
+  }];
+  let parameters = (ins "ExprAttr":$bytes, "bool":$zero, DefaultValuedParameter<"bool", "false">:$kept);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -61,12 +61,16 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [MemoryEffects<[MemAlloc]>]> {
   let summary = "global scratch memory that lives for one call";
   let description = [{
     Host-level allocation by the framework's allocator, once per (kernel,
-    device, stream). `zero` asks for zeroed memory at every call.
+    device, stream). `zero` asks for zeroed memory at every call. With `kept`,
+    a call finds what the call before it on the same stream left, the first one
+    zeros: for counters that a kernel itself brings back to zero.
     ```mlir
     %w = tile.workspace(%m) {zero} : memref<?x64xf32>
+    %c = tile.workspace() {kept} : memref<64xi32>
     ```
   }];
-  let arguments = (ins Arg<Variadic<I32>, "dynamic extents">:$dynamic_sizes, UnitAttr:$zero, OptionalAttr<StrAttr>:$name);
+  let arguments = (ins Arg<Variadic<I32>, "dynamic extents">:$dynamic_sizes, UnitAttr:$zero, UnitAttr:$kept,
+    OptionalAttr<StrAttr>:$name);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "`(` $dynamic_sizes `)` attr-dict `:` type($result)";
   let hasVerifier = 1;
