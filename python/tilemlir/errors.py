@@ -242,6 +242,14 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "bad-plan": Entry(TileRuntimeError, "malformed launch plan{for_kernel}: {detail}"),
     "device-assert": Entry(TileAssertionError, "device assertion failed in kernel '{launch}'{at}: {message}"),
+    # Simulation.
+    "simulation": Entry(TileRuntimeError, "the simulator found faults in kernel '{kernel}' (seed {seed}):\n{findings}"),
+    "simulator-unsupported": Entry(TileRuntimeError, "kernel '{kernel}' cannot be simulated: {what} ({place})"),
+    "simulator-target": Entry(
+        TileValueError,
+        "kernel '{kernel}' is compiled for '{target}', but only CUDA architectures are simulated",
+        "Compile it with target='sm_80' or target='sm_90a'.",
+    ),
     # Compiling and decorating.
     "not-a-function": Entry(TileTypeError, "{decorator} decorates a function; found {found}"),
     "not-a-factory": Entry(

@@ -124,6 +124,7 @@ class CompiledKernel(LoadedKernel):
         self.out_idx: list[int] = list(lowered.plan.get("outputs", ()))
         self._lowered = lowered
         self._image = image
+        self._variant = variants_callback
 
     def __repr__(self) -> str:
         return f"<tilemlir kernel {self.name} for {self.target}>"
@@ -149,6 +150,31 @@ class CompiledKernel(LoadedKernel):
             self.target.runs_on(cuda.device_properties(device).compute_capability)
             for device in range(cuda.device_count())
         )
+
+    def simulate(self, *args: Any, seed: int = 0, settings: Any = None, **kwargs: Any) -> Any:
+        """Runs the kernel's PTX in the simulator and returns its outputs, as a call would; no GPU is needed.
+
+        Args:
+            args, kwargs: arguments of the call: NumPy arrays, torch tensors on the CPU, numbers.
+            seed: of the adversarial scheduler; one seed gives one run.
+            settings: ``tilemlir.simulator.Settings`` for everything else; its seed counts then.
+
+        Raises:
+            TileRuntimeError: naming every fault that was found: races, missing fences, deadlocks, accesses out of
+                bounds, each with the line of the program and of the PTX.
+            TileError: for arguments that do not fit the kernel.
+        """
+        from tilemlir.simulator import run
+
+        return run.call(self, args, kwargs, settings or run.Settings(seed=seed))
+
+    def variant(self, guards: tuple[int, ...]) -> CompiledKernel:
+        """The kernel compiled without the assumptions that launch guards check.
+
+        Args:
+            guards: indices of the guards in the launch plan.
+        """
+        return self._variant(guards)  # type: ignore[return-value]
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The generated code: PTX for CUDA targets, LLVM IR for the CPU.

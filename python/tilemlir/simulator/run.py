@@ -1,0 +1,75 @@
+"""Simulating a compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilemlir import errors
+from tilemlir.simulator import (  # noqa: F401 - importing an engine registers its opcodes
+    arithmetic,
+    async_copy,
+    atomics,
+    barriers,
+    communication,
+    conversion,
+    loads_stores,
+    logic,
+    mma,
+    moves,
+    tensor_memory,
+    warpgroup,
+)
+from tilemlir.simulator.launch import Settings, Simulation, simulate_plan
+
+__all__ = ["Settings", "Simulation", "call", "simulate"]
+
+
+def simulate(kernel: Any, *args: Any, settings: Settings | None = None, **kwargs: Any) -> Simulation:
+    """Runs a compiled kernel in the simulator.
+
+    Args:
+        kernel: compiled for a CUDA architecture; no GPU is needed.
+        args, kwargs: of the call: NumPy arrays, torch tensors on the CPU, numbers.
+        settings: how to simulate.
+
+    Returns:
+        Outputs and report. Faults of the kernel are in the report; `kernel.simulate` raises them.
+
+    Raises:
+        TileError: for arguments that do not fit, or instructions that the simulator does not execute.
+    """
+    if kernel.target.is_cpu:
+        raise errors.make("simulator-target", {"kernel": kernel.name, "target": str(kernel.target)})
+
+    def variant(violated: tuple[int, ...]) -> tuple[Mapping[str, Any], str]:
+        other = kernel.variant(violated)
+        return other.launch_plan, other.asm["ptx"]
+
+    chosen = settings or Settings()
+    return simulate_plan(kernel.name, kernel.launch_plan, kernel.asm["ptx"], args, kwargs, chosen, variant)
+
+
+def call(kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings) -> Any:
+    """The outputs of a simulated call.
+
+    Args:
+        kernel: a compiled kernel.
+        args, kwargs: of the call.
+        settings: how to simulate.
+
+    Raises:
+        TileError: with everything that was found, when the kernel is faulty.
+    """
+    result = simulate(kernel, *args, settings=settings, **kwargs)
+    report = result.report
+    for line in report.printed:
+        print(line, end="")
+    if report.findings:
+        first = report.findings[0]
+        if first.kind == "assertion":
+            fields = {"launch": kernel.name, "file": first.location.file, "line": first.location.line}
+            raise errors.make("device-assert", {**fields, "message": first.message})
+        text = "\n".join(str(one) for one in report.findings)
+        raise errors.make("simulation", {"kernel": kernel.name, "seed": settings.seed, "findings": text})
+    return result.outputs
