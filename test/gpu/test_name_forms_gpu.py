@@ -8,7 +8,6 @@ pytest.importorskip("torch")
 from name_forms import check, load_forms
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("form", load_forms(), ids=lambda form: f"{form.name}: {form.text}")
 def test_form(form, target):

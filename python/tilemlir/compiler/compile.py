@@ -7,6 +7,7 @@ import json
 import operator
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,6 +19,7 @@ from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.target import Target
+from tilemlir.frontend.errors import FrontendWarning
 
 __all__ = [
     "clear_memory_cache",
@@ -229,11 +231,12 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
         disk = cache.default_cache()
         files = disk.get(key) if disk is not None else None
         if files is None:
-            lowered = lowering.lower_traced(traced.module, options.target, options.time_passes)
+            lowered, remarks = _lower(traced.module, trace, options)
             lowered.milliseconds["trace"] = (traced_at - begin) * 1e3
-            files = _artifacts(lowered, options, arch)
+            files = _artifacts(lowered, options, arch, remarks)
             if disk is not None:
                 disk.put(key, files)
+            _warn_of_spills(files)
         else:
             lowered = _from_artifacts(files)
         kernel = _load(trace, traced.name, options, lowered, _image(lowered, files))
@@ -246,6 +249,37 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
         return make()
     kernel: CompiledKernel = _memory.get_or_make(key, make)
     return kernel
+
+
+def _lower(module: Any, trace: Callable[[], Any], options: CompileOptions) -> tuple[Lowered, list[str]]:
+    """Lowers a module; without a producer role where only its buffers do not fit into shared memory.
+
+    Buffers that a producer fills ahead live through the whole loop; without one, later buffers take their place.
+
+    Args:
+        module: the traced module with target and options; consumed.
+        trace: makes a fresh one.
+        options: compile options.
+
+    Returns:
+        What was made, and remarks for the report.
+
+    Raises:
+        FrontendError: when the program does not fit either way, about the first way.
+    """
+    try:
+        return lowering.lower_traced(module, options.target, options.time_passes), []
+    except errors.TileCompileError as error:
+        if options.disable_warp_specialize or options.target.is_cpu or "bytes of shared memory, but" not in str(error):
+            raise
+        weaker = dataclasses.replace(options, disable_warp_specialize=True)
+        again = trace()
+        lowering.set_compile_attributes(again.module, weaker)
+        try:
+            lowered = lowering.lower_traced(again.module, weaker.target, weaker.time_passes)
+        except errors.TileCompileError:
+            raise error from None
+        return lowered, [f"no producer warps: with them, {error.args[0]}"]
 
 
 def _assembler_arch(target: Target) -> str:
@@ -262,7 +296,7 @@ def _assembler_arch(target: Target) -> str:
     return target.assemble_for(cuda.device_properties(frameworks.current_device()).compute_capability)
 
 
-def _artifacts(lowered: Lowered, options: CompileOptions, arch: str) -> dict[str, bytes]:
+def _artifacts(lowered: Lowered, options: CompileOptions, arch: str, remarks: Sequence[str]) -> dict[str, bytes]:
     """Files of a cache entry, by name."""
     files = {
         "tile.mlir": lowered.tile.encode(),
@@ -292,9 +326,23 @@ def _artifacts(lowered: Lowered, options: CompileOptions, arch: str) -> dict[str
         }
         for name, one in assembly.resources.items()
     }
-    assembled = {"arch": assembly.arch, "tool": str(assembly.tool), "resources": resources, "notes": assembly.notes}
+    assembled = {"arch": assembly.arch, "tool": str(assembly.tool), "resources": resources}
+    assembled["notes"] = [*remarks, *assembly.notes]
     files["assembly.json"] = json.dumps(assembled).encode()
     return files
+
+
+def _warn_of_spills(files: Mapping[str, bytes]) -> None:
+    """Says which kernels keep values in local memory, because their tiles do not fit into the registers."""
+    for name, one in json.loads(files.get("assembly.json", b"{}")).get("resources", {}).items():
+        if one["spill_bytes"]:
+            warnings.warn(
+                f"kernel {name} moves {one['spill_bytes']} bytes per thread between registers and local memory: its "
+                f"tiles need more than the {one['registers']} registers that a thread has; take smaller tiles or more "
+                "threads",
+                FrontendWarning,
+                stacklevel=2,
+            )
 
 
 def _from_artifacts(files: Mapping[str, bytes]) -> Lowered:

@@ -26,7 +26,6 @@ def assembler_problem():
         return str(error)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_form(form, capfd):
     case = form.build()
