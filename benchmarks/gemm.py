@@ -1,178 +1,326 @@
-"""Half-precision GEMM: tilemlir beside cuBLAS, Triton and TileLang in one run.
+"""GEMM: tilemlir beside cuBLAS, Triton and TileLang in one run.
 
-All contenders run on the same random inputs, interleaved in random order; each
-figure is the median of many launches. Before each launch 256 MB are written:
-that empties the L2 cache, and keeps the GPU busy while the host prepares the
-launch, so that only the kernel is timed. ``cool`` rests between launches so
-that the chip keeps its boost clock, ``hot`` keeps it busy. ``cuBLAS again`` is
-cuBLAS against itself: the noise of the run.
+Every problem is computed by tilemlir's frozen configuration for it
+(``configuration`` of ``programs/gemm.py``), by cuBLAS through torch, and by the
+best of several configurations of Triton and TileLang; ``cuBLAS again`` is cuBLAS
+against itself, the noise of the run. ``measure.py`` says how time is taken.
 
-    python benchmarks/gemm.py --target sm_80 --shape 4096x4096x4096 --shape 8192x8192x8192
-    python benchmarks/gemm.py --target sm_90a --shape 4096x4096x4096 --shape 8192x8192x8192
+    python benchmarks/gemm.py --table large
+    python benchmarks/gemm.py --table llm --table few
+    python benchmarks/gemm.py --target sm_80 --shape 4096x4096x4096
+
+A problem is MxNxK with ``kn`` (B is K x N) or ``nk`` (B is N x K) and a dtype:
+``--shape 4096x4096x4096:nk:bfloat16``. ``--contender FILE`` adds the callables of
+a Python file, whose ``contender(problem, a, b, out)`` returns one or None.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
-import itertools
-import random
-import statistics
-import time
-from collections.abc import Callable
+import json
+import math
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
+import measure
 import peers
 import tilemlir as tile
 import torch
 from rich.console import Console
 from rich.table import Table
 
-# By the features of a target: program in programs/gemm.py, block_m, block_n, block_k, num_stages, threads, raster.
-# The first one is also compiled with TileLang and shown by itself, if TileLang has the program.
-CONFIGURATIONS = {
-    "sm_80": [
-        ("matmul", 128, 128, 32, 3, 128, 8),
-        ("matmul", 128, 128, 32, 4, 128, 8),
-        ("matmul", 128, 256, 32, 3, 256, 8),
-        ("matmul", 128, 256, 32, 4, 256, 8),
-        ("matmul", 256, 128, 32, 3, 256, 8),
-        ("matmul", 128, 128, 64, 3, 128, 8),
-    ],
-    "sm_90a": [
-        ("matmul", 128, 256, 64, 3, 256, 8),
-        ("matmul", 128, 256, 64, 4, 256, 8),
-        ("matmul", 128, 128, 64, 4, 128, 8),
-        ("matmul", 128, 128, 64, 5, 256, 8),
-        ("matmul", 128, 64, 64, 6, 128, 8),
-        ("persistent_matmul", 128, 256, 64, 4, 256, 8),
-        ("persistent_matmul", 128, 128, 64, 5, 256, 8),
-    ],
-}
+# The relative error (Frobenius norms) above which a kernel is not timed; types whose results are coarser than that are
+# compared with the error of cuBLAS.
+LARGEST_ERROR = 1e-3
+LARGEST_ERROR_TO_BLAS = 1.05
+
+
+@dataclass(frozen=True)
+class Problem:
+    """C[m, n] = A[m, k] @ B, with B stored as [k, n] ("kn") or as [n, k] ("nk")."""
+
+    m: int
+    n: int
+    k: int
+    layout: str = "kn"
+    dtype: str = "float16"
+
+    @classmethod
+    def parse(cls, text: str) -> Problem:
+        """Reads ``MxNxK[:layout[:dtype]]``."""
+        shape, *rest = text.split(":")
+        return cls(*(int(extent) for extent in shape.split("x")), *rest)
+
+    def __str__(self) -> str:
+        return f"{self.m}x{self.n}x{self.k} {self.layout} {self.dtype}"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m, n, k)."""
+        return self.m, self.n, self.k
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the product."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def out_dtype(self) -> str:
+        """Dtype of C."""
+        return "bfloat16" if self.dtype == "bfloat16" else "float16"
+
+    def operands(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Random A and B, and C filled with NaN."""
+        dtype = getattr(torch, "float8_e4m3fn" if self.dtype == "float8_e4m3" else self.dtype)
+        a = torch.randn(self.m, self.k, device="cuda").to(dtype)
+        b = torch.randn(*((self.k, self.n) if self.layout == "kn" else (self.n, self.k)), device="cuda").to(dtype)
+        out = torch.full((self.m, self.n), float("nan"), device="cuda", dtype=getattr(torch, self.out_dtype))
+        return a, b, out
+
+    def columns(self, b: torch.Tensor) -> torch.Tensor:
+        """B as [k, n], whatever its layout."""
+        return b if self.layout == "kn" else b.t()
+
+
+LARGE = [
+    *(Problem(size, size, size) for size in (1024, 2048, 4096, 6144, 8192)),
+    Problem(16384, 16384, 4096),
+    Problem(4096, 4096, 4096, "nk"),
+    Problem(8192, 8192, 8192, "nk"),
+    Problem(8192, 8192, 8192, "kn", "bfloat16"),
+    Problem(4096, 4096, 4096, "nk", "float8_e4m3"),
+    Problem(8192, 8192, 8192, "nk", "float8_e4m3"),
+]
+FEW = [
+    Problem(m, n, k, layout)
+    for m, n, k in [
+        (1024, 1024, 8192),
+        (512, 512, 16384),
+        (1000, 1000, 1000),
+        (4000, 4000, 4000),
+        (1096, 2056, 1048),
+    ]
+    for layout in ("kn", "nk")
+]
+LLM = [
+    Problem(m, n, k, layout)
+    for m in (1, 16, 32, 64, 128, 512, 4096)
+    for n, k in [(4096, 4096), (11008, 4096), (4096, 11008), (32000, 4096)]
+    for layout in ("kn", "nk")
+]
+TABLES = {"large": LARGE, "few": FEW, "llm": LLM}
+
+# block_m, block_n, block_k, num_stages, threads, panel: what the peers, and ours on the general path, choose from.
+GENERAL = [
+    (128, 128, 32, 3, 128, 8),
+    (128, 128, 32, 4, 128, 8),
+    (128, 256, 32, 3, 256, 8),
+    (128, 256, 32, 4, 256, 8),
+    (256, 128, 32, 3, 256, 8),
+    (128, 128, 64, 3, 128, 8),
+]
+HOPPER = [
+    (128, 128, 64, 3, 128, 8),
+    (128, 256, 64, 3, 256, 8),
+    (128, 128, 64, 4, 256, 8),
+    (128, 64, 64, 5, 128, 8),
+    (64, 64, 128, 4, 128, 8),
+]
 NAMES = ("block_m", "block_n", "block_k", "num_stages", "threads", "panel")
-FLUSHED_BYTES = 256 * 2**20
 
 
-@functools.cache
-def flushed() -> torch.Tensor:
-    """What is written between measurements."""
-    return torch.empty(FLUSHED_BYTES, dtype=torch.int8, device="cuda")
+def candidates(problem: Problem, target: str) -> list[dict[str, int]]:
+    """Configurations of the plain program for a problem."""
+    chosen = [dict(zip(NAMES, values, strict=True)) for values in (GENERAL if target == "sm_80" else HOPPER)]
+    if target != "sm_80" and problem.m <= 64:
+        chosen = [{**config, "block_m": 64, "threads": 128} for config in chosen if config["block_m"] <= 128]
+    if problem.dtype.startswith("float8"):
+        chosen = [{**config, "block_k": 128} for config in chosen]
+    return list({tuple(config.values()): config for config in chosen}.values())
 
 
-def measure(function: Callable[[], Any]) -> float:
-    """Milliseconds that one call keeps the GPU busy, from an empty L2 cache."""
-    flushed().zero_()
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    function()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end)
+def ours(problem: Problem, target: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Programs of tilemlir with their configurations: the frozen one, or on the general path all candidates."""
+    if target == "sm_80":
+        return {str(tuple(config.values())): ("matmul", config) for config in candidates(problem, target)}
+    name, config = peers.load_program("gemm").configuration(*problem.shape, problem.layout, problem.dtype)
+    return {f"{name} {' '.join(f'{key}={value}' for key, value in config.items())}": (name, config)}
 
 
-def interleave(contenders: dict[str, Callable[[], Any]], rounds: int, cool: bool) -> dict[str, float]:
-    """Median milliseconds of every contender, run in random order round by round."""
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for function in contenders.values():
-        for _ in range(3):
-            function()
-    torch.cuda.synchronize()
-    if not cool:
-        begin = time.perf_counter()
-        for function in itertools.cycle(contenders.values()):
-            function()
-            if time.perf_counter() - begin > 2.0:
-                break
-        torch.cuda.synchronize()
-    for _ in range(rounds):
-        order = list(contenders)
-        random.shuffle(order)
-        for name in order:
-            if cool:
-                torch.cuda.synchronize()
-                time.sleep(0.004)
-            times[name].append(measure(contenders[name]))
-    return {name: statistics.median(values) for name, values in times.items()}
+def compile_ours(problem: Problem, target: str, name: str, config: dict[str, Any]) -> Any:
+    """The kernel of one program and configuration."""
+    program = getattr(peers.load_program("gemm"), name)
+    return tile.compile(program(*problem.shape, layout=problem.layout, dtype=problem.dtype, **config), target=target)
 
 
-def best(candidates: dict[tuple, Callable[[], Any]]) -> tuple[tuple, Callable[[], Any]]:
-    """The fastest of several configurations, by the same interleaved measurement."""
-    medians = interleave({str(key): function for key, function in candidates.items()}, 15, cool=True)
-    key = min(candidates, key=lambda key: medians[str(key)])
-    return key, candidates[key]
+def compile_theirs(problem: Problem, target: str, config: dict[str, Any]) -> Any:
+    """TileLang's kernel of the plain program."""
+    return peers.tilelang_gemm(*problem.shape, target, layout=problem.layout, dtype=problem.dtype, **config)
 
 
-def check(name: str, result: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
-    """Refuses to time a wrong kernel."""
-    reference = a.float() @ b.float()
-    error = ((result.float() - reference).norm() / reference.norm()).item()
-    if not error < 1e-3:
-        raise SystemExit(f"{name} is wrong: relative error {error:.2e}")
+def job(arguments: tuple[str, Problem, str, tuple]) -> str | None:
+    """Compiles one kernel into its disk cache; the text of the error if that fails."""
+    kind, problem, target, rest = arguments
+    try:
+        compile_ours(problem, target, *rest) if kind == "ours" else compile_theirs(problem, target, *rest)
+    except Exception as error:
+        return f"{kind} {problem} {rest}: {type(error).__name__}: {str(error)[:300]}"
+    return None
 
 
-def contenders(m: int, n: int, k: int, target: str, a: torch.Tensor, b: torch.Tensor) -> tuple[dict, dict]:
-    """Callables by name, and the configuration each one ended up with."""
-    programs = peers.load_program("gemm")
-    out = torch.empty(m, n, device="cuda", dtype=torch.float16)
-    blas = lambda: torch.mm(a, b, out=out)  # noqa: E731
-    chosen: dict[str, Callable[[], Any]] = {"cuBLAS": blas, "cuBLAS again": blas}
-    configurations: dict[str, str] = {"cuBLAS": "", "cuBLAS again": ""}
-    ours, theirs = {}, {}
-    candidates = CONFIGURATIONS["sm_90a" if target == "sm_90a" else "sm_80"]
-    for candidate in candidates:
-        name, *values = candidate
-        config = dict(zip(NAMES, values, strict=True))
-        kernel = tile.compile(getattr(programs, name)(m, n, k, **config), target=target)
+def prepare(problems: Iterable[Problem], target: str, with_peers: bool) -> None:
+    """Compiles what the problems need on all cores, so that the run itself only loads from disk caches."""
+    jobs: list[tuple] = []
+    for problem in problems:
+        jobs += [("ours", problem, target, value) for value in ours(problem, target).values()]
+        if with_peers and peers.available("tilelang"):
+            jobs += [("tilelang", problem, target, (config,)) for config in candidates(problem, target)]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        for failure in pool.map(job, jobs):
+            if failure:
+                print("left out:", failure)
+
+
+def error_of(result: torch.Tensor, reference: torch.Tensor) -> float:
+    """Relative error in the Frobenius norm."""
+    return ((result.float() - reference).norm() / reference.norm()).item()
+
+
+def contenders(
+    problem: Problem, target: str, with_peers: bool, more: list[Callable[..., Any]]
+) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+    """Callables by name, all of them checked, and the configuration each one ended up with."""
+    a, b, out = problem.operands()
+    columns = problem.columns(b)
+    reference = a.float() @ columns.float()
+    if problem.dtype.startswith("float8"):
+        one = torch.ones((), device="cuda")
+        blas = lambda: torch._scaled_mm(  # noqa: E731
+            a, columns, scale_a=one, scale_b=one, out_dtype=out.dtype, use_fast_accum=True
+        )
+    else:
+        blas = lambda: torch.mm(a, columns, out=out)  # noqa: E731
+    allowed = max(LARGEST_ERROR, LARGEST_ERROR_TO_BLAS * error_of(blas(), reference))
+
+    def checked(function: Callable[[], Any], name: str) -> bool:
         out.fill_(float("nan"))
-        kernel(a, b, out)
-        check(f"tilemlir {candidate}", out, a, b)
-        ours[candidate] = lambda kernel=kernel: kernel(a, b, out)
-        if name == "matmul" and peers.available("tilelang"):
-            peer = peers.tilelang_gemm(m, n, k, target, **config)
-            out.fill_(float("nan"))
-            peer(a, b, out)
-            check(f"TileLang {candidate}", out, a, b)
-            theirs[candidate] = lambda peer=peer: peer(a, b, out)
-    key, function = best(ours)
-    configurations["tilemlir"], chosen["tilemlir"] = " ".join(map(str, key)), function
-    if theirs:
-        key, function = best(theirs)
-        configurations["TileLang"], chosen["TileLang"] = " ".join(map(str, key)), function
-        key = candidates[0]
-        configurations["TileLang, same"], chosen["TileLang, same"] = " ".join(map(str, key)), theirs[key]
-        configurations["tilemlir, same"], chosen["tilemlir, same"] = " ".join(map(str, key)), ours[key]
-    if peers.available("triton"):
+        function()
+        torch.cuda.synchronize()
+        error = error_of(out, reference)
+        if not error < allowed:
+            print(f"{name} is wrong at {problem}: relative error {error:.2e}")
+        return error < allowed
+
+    chosen: dict[str, Callable[[], Any]] = {"cuBLAS": blas, "cuBLAS again": blas}
+    settings = {"cuBLAS": "", "cuBLAS again": ""}
+
+    def add(name: str, options: dict[str, Callable[[], Any]]) -> None:
+        right = {key: function for key, function in options.items() if checked(function, f"{name} {key}")}
+        if right:
+            key = next(iter(right)) if len(right) == 1 else measure.fastest(right)
+            chosen[name], settings[name] = right[key], key
+
+    options = {}
+    for key, (name, config) in ours(problem, target).items():
+        kernel = compile_ours(problem, target, name, config)
+        options[key] = lambda kernel=kernel: kernel(a, b, out)
+    same = next(iter(options))
+    add("tilemlir", options)
+    if with_peers and peers.available("tilelang"):
+        theirs = {}
+        for config in candidates(problem, target):
+            try:
+                peer = compile_theirs(problem, target, config)
+            except Exception as error:
+                print(f"TileLang cannot compile {config} for {problem}: {type(error).__name__}")
+                continue
+            theirs[str(tuple(config.values()))] = lambda peer=peer: peer(a, b, out)
+        add("TileLang", theirs)
+        if target == "sm_80" and same in theirs:
+            chosen["tilemlir, same"], settings["tilemlir, same"] = options[same], same
+            chosen["TileLang, same"], settings["TileLang, same"] = theirs[same], same
+    if with_peers and peers.available("triton"):
         triton_gemm = peers.triton_gemm()
-        chosen["Triton"], configurations["Triton"] = (lambda: triton_gemm(a, b, out)), "autotuned"
-    return chosen, configurations
+        add("Triton", {"autotuned": lambda: triton_gemm(a, columns, out)})
+    for index, make in enumerate(more):
+        function = make(problem, a, b, out)
+        if function is not None:
+            add(f"contender {index + 1}" if len(more) > 1 else "contender", {"": function})
+    return chosen, settings
+
+
+def load_contender(path: str) -> Callable[..., Any]:
+    """The function ``contender`` of a Python file."""
+    namespace: dict[str, Any] = {"__file__": path, "__name__": "contender"}
+    exec(compile(Path(path).read_text(), path, "exec"), namespace)
+    return namespace["contender"]
 
 
 def main() -> None:
-    """Prints one table per shape."""
+    """Measures every problem, prints one table and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--target", default="sm_80")
-    parser.add_argument("--shape", action="append", help="MxNxK; may be repeated")
-    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--target", default="sm_90a")
+    parser.add_argument("--shape", action="append", default=[], type=Problem.parse, help="MxNxK[:layout[:dtype]]")
+    parser.add_argument("--table", action="append", default=[], choices=list(TABLES))
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--regime", choices=("cool", "hot", "both"), default="both")
+    parser.add_argument("--no-peers", action="store_true", help="only cuBLAS, tilemlir and further contenders")
+    parser.add_argument("--contender", action="append", default=[], help="a Python file")
+    parser.add_argument("--json", help="where to write all figures")
     arguments = parser.parse_args()
-    for shape in arguments.shape or ["4096x4096x4096"]:
-        m, n, k = (int(extent) for extent in shape.split("x"))
-        a = torch.randn(m, k, device="cuda", dtype=torch.float16)
-        b = torch.randn(k, n, device="cuda", dtype=torch.float16)
-        chosen, configurations = contenders(m, n, k, arguments.target, a, b)
-        table = Table(title=f"{m} x {n} x {k}, float16, {torch.cuda.get_device_name()}, ours for {arguments.target}")
-        for column in ("", "TFLOP/s cool", "/ cuBLAS", "TFLOP/s hot", "/ cuBLAS", "configuration"):
-            table.add_column(column, justify="left" if column in ("", "configuration") else "right")
-        cool = interleave(chosen, arguments.rounds, cool=True)
-        hot = interleave(chosen, arguments.rounds, cool=False)
-        for name in chosen:
-            row = [name]
-            for medians in (cool, hot):
-                row += [f"{2 * m * n * k / medians[name] / 1e9:.1f}", f"{medians['cuBLAS'] / medians[name]:.3f}"]
-            table.add_row(*row, configurations[name])
-        Console(width=140).print(table)
-        for name in ("cuBLAS", "Triton", "TileLang"):
-            if name not in chosen:
-                print(f"{name} is not installed here and was left out")
+    problems = [problem for table in arguments.table for problem in TABLES[table]] + arguments.shape
+    problems = problems or [Problem(4096, 4096, 4096)]
+    regimes = ("cool", "hot") if arguments.regime == "both" else (arguments.regime,)
+    more = [load_contender(path) for path in arguments.contender]
+    prepare(problems, arguments.target, not arguments.no_peers)
+    records = []
+    for problem in problems:
+        chosen, settings = contenders(problem, arguments.target, not arguments.no_peers, more)
+        for regime in regimes:
+            times = measure.interleave(chosen, arguments.rounds, cool=regime == "cool")
+            records.append(
+                {**asdict(problem), "regime": regime, "milliseconds": times, "settings": settings, "text": str(problem)}
+            )
+            ratios = ", ".join(f"{name} {times['cuBLAS'] / time:.3f}" for name, time in times.items())
+            print(f"{problem} {regime}: {ratios}", flush=True)
+        del chosen
+        torch.cuda.empty_cache()
+    names = list(dict.fromkeys(name for record in records for name in record["milliseconds"]))
+    table = Table(title=f"Speed as a fraction of cuBLAS, {torch.cuda.get_device_name()}, ours for {arguments.target}")
+    for column in ("problem", "chip", "cuBLAS us", "TFLOP/s", *names[1:], "configuration"):
+        table.add_column(column, justify="left" if column in ("problem", "chip", "configuration") else "right")
+    for record in records:
+        times = record["milliseconds"]
+        problem = Problem(*(record[key] for key in ("m", "n", "k", "layout", "dtype")))
+        table.add_row(
+            str(problem),
+            record["regime"],
+            f"{times['cuBLAS'] * 1e3:.1f}",
+            f"{problem.flops / times['cuBLAS'] / 1e9:.0f}",
+            *(f"{times['cuBLAS'] / times[name]:.3f}" if name in times else "" for name in names[1:]),
+            record["settings"].get("tilemlir", ""),
+        )
+    for regime in regimes:
+        means = []
+        for name in names[1:]:
+            logs = [
+                math.log(record["milliseconds"]["cuBLAS"] / record["milliseconds"][name])
+                for record in records
+                if record["regime"] == regime and name in record["milliseconds"]
+            ]
+            means.append(f"{math.exp(math.fsum(logs) / len(logs)):.3f}" if logs else "")
+        table.add_row("geometric mean", regime, "", "", *means, "")
+    Console(width=200).print(table)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(records, indent=1))
+    for name in ("Triton", "TileLang"):
+        if name not in names and not arguments.no_peers:
+            print(f"{name} is not installed here and was left out")
 
 
 if __name__ == "__main__":

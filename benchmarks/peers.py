@@ -60,7 +60,10 @@ def tilelang_gemm(m: int, n: int, k: int, features: str, **config: Any) -> Calla
 
 
 def triton_gemm() -> Callable[[Any, Any, Any], Any]:
-    """A tiled Triton GEMM with grouped rasterisation, autotuned over common configurations."""
+    """A tiled Triton GEMM with grouped rasterisation, autotuned over common configurations.
+
+    The second operand may be a transposed view. Result: a function of both operands and the output.
+    """
     import triton
     import triton.language as tl
 
@@ -73,12 +76,16 @@ def triton_gemm() -> Callable[[Any, Any, Any], Any]:
             (128, 256, 64, 3, 8),
             (256, 128, 64, 3, 8),
             (64, 128, 64, 4, 4),
+            (64, 64, 128, 4, 4),
+            (16, 64, 128, 4, 4),
         ]
     ]
 
     @triton.autotune(configs=configs, key=["M", "N", "K"])
     @triton.jit
-    def kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+    def kernel(
+        a, b, c, M, N, K, b_row, b_column, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr
+    ):
         program = tl.program_id(0)
         rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
         group = program // (GROUP * columns)
@@ -93,15 +100,19 @@ def triton_gemm() -> Callable[[Any, Any, Any], Any]:
         for step in range(tl.cdiv(K, BK)):
             left = K - step * BK
             x = tl.load(a + i[:, None] * K + (step * BK + k)[None, :], mask=k[None, :] < left, other=0.0)
-            y = tl.load(b + (step * BK + k)[:, None] * N + j[None, :], mask=k[:, None] < left, other=0.0)
+            y = tl.load(b + (step * BK + k)[:, None] * b_row + j[None, :] * b_column, mask=k[:, None] < left, other=0.0)
             accumulator = tl.dot(x, y, accumulator)
         i = row * BM + tl.arange(0, BM)
         j = column * BN + tl.arange(0, BN)
-        tl.store(c + i[:, None] * N + j[None, :], accumulator.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N))
+        tl.store(
+            c + i[:, None] * N + j[None, :],
+            accumulator.to(c.dtype.element_ty),
+            mask=(i[:, None] < M) & (j[None, :] < N),
+        )
 
     def run(x: Any, y: Any, z: Any) -> Any:
         (m, k), n = x.shape, y.shape[1]
-        kernel[lambda meta: (triton.cdiv(m, meta["BM"]) * triton.cdiv(n, meta["BN"]),)](x, y, z, m, n, k)
+        kernel[lambda meta: (triton.cdiv(m, meta["BM"]) * triton.cdiv(n, meta["BN"]),)](x, y, z, m, n, k, *y.stride())
         return z
 
     return run
