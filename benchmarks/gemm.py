@@ -1,7 +1,7 @@
 """GEMM: tilemlir beside cuBLAS, Triton and TileLang in one run.
 
 Every problem is computed by tilemlir's frozen configuration for it
-(``configuration`` of ``programs/gemm.py``), by cuBLAS through torch, and by the
+(``configuration`` of ``programs/gemm_hopper.py``), by cuBLAS through torch, and by the
 best of several configurations of Triton and TileLang; ``cuBLAS again`` is cuBLAS
 against itself, the noise of the run. ``measure.py`` says how time is taken.
 
@@ -148,13 +148,13 @@ def ours(problem: Problem, target: str) -> dict[str, tuple[str, dict[str, Any]]]
     """Programs of tilemlir with their configurations: the frozen one, or on the general path all candidates."""
     if target == "sm_80":
         return {str(tuple(config.values())): ("matmul", config) for config in candidates(problem, target)}
-    name, config = peers.load_program("gemm").configuration(*problem.shape, problem.layout, problem.dtype)
+    name, config = peers.load_program("gemm_hopper").configuration(*problem.shape, problem.layout, problem.dtype)
     return {f"{name} {' '.join(f'{key}={value}' for key, value in config.items())}": (name, config)}
 
 
 def compile_ours(problem: Problem, target: str, name: str, config: dict[str, Any]) -> Any:
     """The kernel of one program and configuration."""
-    program = getattr(peers.load_program("gemm"), name)
+    program = getattr(peers.load_program("gemm" if name == "matmul" else "gemm_hopper"), name)
     return tile.compile(program(*problem.shape, layout=problem.layout, dtype=problem.dtype, **config), target=target)
 
 

@@ -61,6 +61,7 @@ def interleave(contenders: Mapping[str, Callable[[], Any]], rounds: int, cool: b
     if not cool:
         begin = time.perf_counter()
         for function in itertools.cycle(contenders.values()):
+            flushed().zero_()
             function()
             if time.perf_counter() - begin > HEAT_SECONDS:
                 break
