@@ -72,11 +72,11 @@ def tile_matmul(
                 T.annotate_min_blocks_per_sm(blocks_per_sm)
             T.clear(sums)
             for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
-                T.copy(a[row * block_m, step * block_k], a_tile, eviction_policy=evict_a)
                 if kn:
                     T.copy(b[step * block_k, column * block_n], b_tile, eviction_policy=evict_b)
                 else:
                     T.copy(b[column * block_n, step * block_k], b_tile, eviction_policy=evict_b)
+                T.copy(a[row * block_m, step * block_k], a_tile, eviction_policy=evict_a)
                 if swap:
                     T.gemm(b_tile, a_tile, sums, transpose_A=kn, transpose_B=True)
                 else:
@@ -160,8 +160,8 @@ def split_matmul(
                     T.atomic_store(counters[x, y, 0], 0, "relaxed")
                     T.atomic_store(counters[x, y, 1], 0, "relaxed")
             T.sync_threads()
-            for other in list(range(splits - 1)):
-                source = other + T.if_then_else(split <= other, 1, 0)
+            for other in list(range(1, splits)):
+                source = (split + other) % splits
                 for i, j in T.Parallel(block_m, part):
                     own[i, j] += partial[x, y, split, source, i, j]
             T.copy(own, c[row * block_m, column * block_n + split * part])

@@ -221,6 +221,17 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   tile::OptionsAttr options = tile::OptionsAttr::of(kernel);
   bool noalias = options.getFlag("noalias", true);
   int64_t promised = options.getInteger("alignment", 16);
+  // Blocks that wait for each other see what others have written. Of memory
+  // without aliases the optimiser assumes that only its own stores change it,
+  // and may load it on the wrong side of a barrier.
+  bool communicates =
+      kernel
+          .walk([](tile_gpu::GlobalAtomicOp atomic) {
+            return atomic.getMemoryOrder() == tile::MemoryOrder::Relaxed
+                       ? WalkResult::advance()
+                       : WalkResult::interrupt();
+          })
+          .wasInterrupted();
   for (auto &[tensor, binding] : signature.tensors) {
     auto type = cast<MemRefType>(tensor.getType());
     int64_t alignment = std::max<int64_t>(
@@ -241,7 +252,7 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
     unsigned index = binding.pointer;
     function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(alignment));
-    if (noalias)
+    if (noalias && (access == tile::Access::Read || !communicates))
       function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                           UnitAttr::get(context));
     if (access == tile::Access::Read)

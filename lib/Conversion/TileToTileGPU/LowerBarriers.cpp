@@ -58,7 +58,9 @@ LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
                 b, loc,
                 index ? ix.add(*first, ix.i32(index * kBarrierBytes)) : *first,
                 init.getArrivals());
-          tile_gpu::MbarrierInitFenceOp::create(b, loc);
+          // One fence for those that are initialised together.
+          if (!isa_and_nonnull<tile::BarrierInitOp>(init->getNextNode()))
+            tile_gpu::MbarrierInitFenceOp::create(b, loc);
         });
         return success();
       })

@@ -143,8 +143,45 @@ void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
   ix.popScope();
 }
 
+/// Does `op` do nothing that other threads have to wait for, apart from
+/// initialising mbarriers?
+static bool onlyInitialises(Operation &op) {
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return llvm::all_of(branch->getRegions(), [](Region &region) {
+      return llvm::all_of(region.getOps(), onlyInitialises);
+    });
+  return isMemoryEffectFree(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
+         isa<tile::AllocOp, tile_gpu::MbarrierInitOp,
+             tile_gpu::MbarrierInitFenceOp, tile_gpu::ElectOp,
+             tile_gpu::WarpIdOp, tile_gpu::ThreadIdOp, tile_gpu::TensorMapOp>(
+             op);
+}
+
+/// The barrier in front of the roles `op`, if all that its threads wait for is
+/// that mbarriers are initialised, which the thread of the producer does.
+static tile_gpu::BarrierOp findInitialBarrier(tile::WarpSpecializeOp op) {
+  tile::RoleAttr producer = op.getRole(0);
+  if (producer.getKind() != tile::RoleKind::Producer || !producer.getSingle() ||
+      producer.getFirst() != 0 || !isa<tile::KernelOp>(op->getParentOp()))
+    return {};
+  Operation *previous = op->getPrevNode();
+  while (previous && isMemoryEffectFree(previous))
+    previous = previous->getPrevNode();
+  auto barrier = dyn_cast_or_null<tile_gpu::BarrierOp>(previous);
+  if (!barrier || barrier.getId())
+    return {};
+  for (Operation *before = barrier->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (!onlyInitialises(*before))
+      return {};
+  return barrier;
+}
+
 LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   Location loc = op.getLoc();
+  // The producer does not wait for what it has done itself: its first loads
+  // start while the other warps are still being launched.
+  tile_gpu::BarrierOp initialBarrier = findInitialBarrier(op);
   Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
@@ -184,6 +221,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     auto branch =
         scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
+    if (initialBarrier && role.getKind() == tile::RoleKind::Producer)
+      tile_gpu::NamedBarrierArriveOp::create(b, loc, constant(0),
+                                             kernel.getLaunchThreads());
     if (role.getRegisters())
       tile_gpu::SetMaxRegistersOp::create(
           b, loc,
@@ -191,6 +231,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
               ? tile_gpu::RegisterAction::Decrease
               : tile_gpu::RegisterAction::Increase,
           role.getRegisters());
+    if (initialBarrier && role.getKind() != tile::RoleKind::Producer)
+      tile_gpu::NamedBarrierSyncOp::create(b, loc, constant(0),
+                                           kernel.getLaunchThreads());
     Block *body = branch.thenBlock();
     if (role.getSingle()) {
       Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -222,6 +265,8 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     if (failed(result))
       return failure();
   }
+  if (initialBarrier)
+    initialBarrier.erase();
   role = {};
   roleBarrier = 0;
   threads = outerThreads;

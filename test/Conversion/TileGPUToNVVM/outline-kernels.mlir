@@ -1,4 +1,4 @@
-// RUN: tile-opt %s --tile-outline-kernels | filecheck %s
+// RUN: tile-opt %s --tile-outline-kernels --split-input-file | filecheck %s
 
 // The launch plan stays, the host function goes.
 // CHECK: module attributes {{.*}}tile.launch_plan = #tile.launch_plan<name = "scale"
@@ -31,6 +31,23 @@ module attributes {tile.target = #tile.target<"sm_80">} {
       %w = arith.mulf %v, %s : f32
       tile_gpu.global_store %w, %B[%o] if %p : f32, memref<?xf32>
       // CHECK: llvm.return
+    }
+    return
+  }
+}
+
+// -----
+
+// Blocks that order their accesses to memory see what others have written: no promise that nobody else does.
+// CHECK: llvm.func @meet(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64})
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @meet(%A: memref<64xi32>, %B: memref<64xi32>) attributes {tile.outputs = array<i64: 1>} {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "meet" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %o = arith.constant 0 : i64
+      %v = tile_gpu.global_load %A[%o] : memref<64xi32> -> i32
+      tile_gpu.global_atomic add %v, %B[%o] {memory_order = #tile<memory_order release>} : i32, memref<64xi32>
     }
     return
   }

@@ -23,13 +23,16 @@ using namespace mlir::tile;
 
 static constexpr StringLiteral kProduce = "tile.produce";
 
-/// The operations of `top` that move into roles: those with an effect, and
-/// those that depend on them. All roles may use the results of the others.
+/// The operations of `top` that move into roles: those with an effect, those
+/// whose result differs between roles (threads count from the first one of the
+/// role), and those that depend on them. All roles may use the results of the
+/// others.
 static SmallVector<Operation *> getProgram(Block &top) {
   llvm::SetVector<Operation *> program;
   for (Operation &op : top) {
-    bool common = isa<AllocOp>(op) ||
-                  (op.getNumRegions() == 0 && isMemoryEffectFree(&op));
+    bool common = !isa<ThreadIdOp>(op) &&
+                  (isa<AllocOp>(op) ||
+                   (op.getNumRegions() == 0 && isMemoryEffectFree(&op)));
     for (Value operand : op.getOperands())
       common &= !program.contains(operand.getDefiningOp());
     if (!common)

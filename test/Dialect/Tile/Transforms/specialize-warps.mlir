@@ -51,6 +51,44 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 
 // -----
 
+// Threads count from the first one of their role: their number belongs to the role, with what depends on it.
+#layout = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @thread_of_role(%A: memref<1024x1024xf16>, %C: memref<1024xi32>) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "thread_of_role"
+    tile.kernel "thread_of_role" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x128x64xf16, shared, #layout>
+      %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+      // CHECK-NOT: tile.thread_id
+      // CHECK: tile.warp_specialize
+      // CHECK-NOT: tile.thread_id
+      // CHECK: tile.produce
+      // CHECK: }, {
+      // CHECK: %[[T:.*]] = tile.thread_id 0
+      // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[T]]
+      // CHECK: scf.if %[[FIRST]]
+      %t = tile.thread_id 0 : i32
+      %first = arith.cmpi eq, %t, %c0 : i32
+      tile.store %c0, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %view = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared, #layout> to <128x64xf16, shared>
+        tile.copy %A[%bx, %k] [128, 64] to %view[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+      scf.if %first {
+        tile.store %bx, %C[%bx] : i32, memref<1024xi32>
+      }
+    }
+    return
+  }
+}
+
+// -----
+
 // A condition and its inputs go with the copy; cp.async needs all threads of
 // the producer.
 module attributes {tile.target = #tile.target<"sm_90a">} {
