@@ -41,7 +41,7 @@ def gemm_batched(m, n, k, block_m=128, block_n=128, block_k=32, num_stages=3, th
 
 def check(kernel: tile.CompiledKernel, batch: int, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = torch.randn(batch, m, k, dtype=torch.float16, device=device)
     b = torch.randn(batch, k, n, dtype=torch.float16, device=device)
     c = torch.full((batch, m, n), torch.nan, dtype=torch.float16, device=device)

@@ -59,7 +59,7 @@ def quantize(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64 on the same 8-bit numbers."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a, scale_a = quantize(torch.randn(m, k, device=device) * 3)
     b, scale_b = quantize(torch.randn(n, k, device=device) / 7)
     c = torch.full((m, n), torch.nan, dtype=torch.bfloat16, device=device)

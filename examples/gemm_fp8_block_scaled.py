@@ -68,7 +68,7 @@ def quantize(x: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor, to
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64 on the same 8-bit numbers and scales."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     # Columns of different magnitude: each block needs its own scale.
     magnitudes = torch.logspace(-2, 2, k, device=device)
     a, scale_a, exact_a = quantize(torch.randn(m, k, device=device) * magnitudes, rows=1)

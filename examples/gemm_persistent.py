@@ -44,7 +44,7 @@ def gemm_persistent(workers=None, group_size=8, block_m=128, block_n=128, block_
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64; NaN if an element was not written."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = torch.randn(m, k, dtype=torch.float16, device=device)
     b = torch.randn(k, n, dtype=torch.float16, device=device)
     c = torch.full((m, n), torch.nan, dtype=torch.float16, device=device)

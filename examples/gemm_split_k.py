@@ -62,7 +62,7 @@ def gemm_split_k(m, n, k, splits, method="workspace", block_m=64, block_n=64, bl
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = torch.randn(m, k, dtype=torch.float16, device=device)
     b = torch.randn(k, n, dtype=torch.float16, device=device)
     c = torch.full((m, n), torch.nan, dtype=torch.float16, device=device)

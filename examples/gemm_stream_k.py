@@ -71,7 +71,7 @@ def gemm_stream_k(m, n, k, workers=None, block_m=128, block_n=128, block_k=32, n
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = torch.randn(m, k, dtype=torch.float16, device=device)
     b = torch.randn(k, n, dtype=torch.float16, device=device)
     c = torch.full((m, n), torch.nan, dtype=torch.float16, device=device)

@@ -113,7 +113,7 @@ def main(what, target):
     import torch
 
     kernel = compile_for({"print": printing, "assert": asserting}[what], target)
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     if what == "print":
         kernel(torch.arange(8, device=device).half().view(2, 4), -3)
         if device == "cuda":

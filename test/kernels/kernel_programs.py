@@ -9,7 +9,7 @@ GUARD = 512  # elements before and after an output
 
 def device_of(kernel):
     """torch's name of the device that a kernel runs on."""
-    return "cpu" if kernel.target.is_cpu else "cuda"
+    return kernel.target.device
 
 
 def run(kernel, inputs, outputs):

@@ -172,7 +172,7 @@ def test_unaligned_pitch(target):
 def test_unaligned_base(target, offset):
     kernel = compile_for(tma_programs.copy_rows(70, 64, (32, 64), "float16"), target)
     memory = random((70 * 64 + 8,), torch.float16)
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = memory.to(device)[offset : offset + 70 * 64].view(70, 64)
     b = torch.full_like(a, float("nan"))
     kernel(a, b)

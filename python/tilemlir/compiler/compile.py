@@ -14,7 +14,7 @@ from typing import Any
 
 from tilemlir import errors
 from tilemlir.compiler import cache, lowering, toolchain
-from tilemlir.compiler.kernel import CompiledKernel, Image
+from tilemlir.compiler.kernel import CompiledKernel, Image, SimulatedKernel
 from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
@@ -218,7 +218,7 @@ def compile_traced(trace: Callable[[], Any], options: CompileOptions) -> Compile
         trace: makes a fresh traced function (``module``, ``name``).
         options: compile options; ``noalias`` and ``aligned`` are the assumptions that launch guards check.
     """
-    assembler = None if options.target.is_cpu else toolchain.find_assembler_ahead()
+    assembler = toolchain.find_assembler_ahead() if options.target.kind == "cuda" else None
     begin = time.perf_counter()
     traced = trace()
     traced_at = time.perf_counter()
@@ -284,6 +284,8 @@ def _lower(module: Any, trace: Callable[[], Any], options: CompileOptions) -> tu
 
 def _assembler_arch(target: Target) -> str:
     """What code is generated for: the device at hand if it runs the target, else the target; the features of a CPU."""
+    if target.is_simulated:
+        return "simulator"
     if target.is_cpu:
         from tilemlir._mlir._mlir_libs import _tilemlir
 
@@ -305,6 +307,9 @@ def _artifacts(lowered: Lowered, options: CompileOptions, arch: str, remarks: Se
     }
     if options.target.is_cpu:
         files["kernel.o"] = lowered.object_code
+        return files
+    if options.target.is_simulated:
+        files["kernel.ptx"] = lowered.ptx.encode()
         return files
     begin = time.perf_counter()
     assembly = toolchain.assemble(
@@ -363,6 +368,8 @@ def _image(lowered: Lowered, files: Mapping[str, bytes]) -> Image:
         engine = _tilemlir.CpuImage(lowered.object_code, host_symbols())
         entries = {launch["kernel"]: engine.entry(launch["kernel"]) for launch in lowered.plan["launches"]}
         return Image(entries, {}, (), engine)
+    if "assembly.json" not in files:  # for the simulator
+        return Image({launch["kernel"]: files["kernel.ptx"] for launch in lowered.plan["launches"]}, {})
     assembled = json.loads(files["assembly.json"])
     code = {launch["kernel"]: files["kernel.image"] for launch in lowered.plan["launches"]}
     return Image(code, assembled["resources"], tuple(assembled["notes"]))
@@ -385,7 +392,8 @@ def _load(
     def disassemble() -> str:
         return toolchain.disassemble(next(iter(image.code.values())))  # type: ignore[arg-type]
 
-    return CompiledKernel(name, options, lowered, image, variant, disassemble)
+    made = SimulatedKernel if options.target.is_simulated else CompiledKernel
+    return made(name, options, lowered, image, variant, disassemble)
 
 
 def _dump(kernel: CompiledKernel, options: CompileOptions) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilemlir.compiler import lowering, toolchain
+from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report
@@ -17,7 +18,7 @@ from tilemlir.runtime import LoadedKernel
 if TYPE_CHECKING:
     from tilemlir.profiler import Profiler
 
-__all__ = ["CompiledKernel", "Stages", "stage_names"]
+__all__ = ["CompiledKernel", "SimulatedKernel", "Stages", "stage_names"]
 
 _GPU_STAGES = ("tile", "tile_scheduled", "tile_gpu", "nvvm", "llvm", "ptx", "sass")
 _CPU_STAGES = ("tile", "llvm")
@@ -141,8 +142,8 @@ class CompiledKernel(LoadedKernel):
 
     @property
     def can_run(self) -> bool:
-        """Whether this machine can run the kernel: always for the CPU, else when a device has the features."""
-        if self.target.is_cpu:
+        """Whether this machine can run the kernel: except for the CPU and the simulator, it needs a device."""
+        if self.target.kind != "cuda":
             return True
         from tilemlir.runtime import cuda
 
@@ -239,3 +240,11 @@ class CompiledKernel(LoadedKernel):
         from tilemlir.profiler import Profiler, TensorSupplyType
 
         return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
+
+
+class SimulatedKernel(CompiledKernel):
+    """A kernel whose calls run in the simulator, with arguments in host memory; see `CompiledKernel.simulate`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Simulates a call with `args` and `kwargs`; the seed is the `simulate_seed` knob."""
+        return self.simulate(*args, seed=knobs.simulate_seed, **kwargs)

@@ -104,6 +104,8 @@ class Knobs:
     disable_cache = Knob("TILEMLIR_DISABLE_CACHE", False, _flag, "Compile every kernel anew and store nothing.")
     num_threads = Knob("TILEMLIR_NUM_THREADS", 0, _count, "Threads of a CPU launch; 0: all available processors.")
     target = Knob("TILEMLIR_TARGET", "auto", _text, "Target of kernels compiled without one.")
+    simulate = Knob("TILEMLIR_SIMULATE", False, _flag, "Run kernels for CUDA targets in the simulator.")
+    simulate_seed = Knob("TILEMLIR_SIMULATE_SEED", 0, _count, "Seed of the simulator's scheduler.")
     ptxas = Knob("TILEMLIR_PTXAS", None, _path, "The ptxas program to use.")
     nvdisasm = Knob("TILEMLIR_NVDISASM", None, _path, "The nvdisasm program to use.")
     libcuda = Knob("TILEMLIR_LIBCUDA", None, _path, "The CUDA driver library to load instead of libcuda.so.1.")

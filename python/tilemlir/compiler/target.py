@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilemlir import errors
 from tilemlir.compiler.knobs import knobs
@@ -25,7 +25,7 @@ class Target:
     """A compilation target.
 
     Attributes:
-        kind: ``"cpu"`` or ``"cuda"``.
+        kind: ``"cpu"``, ``"cuda"``, or ``"simulator"`` for code of a CUDA architecture that runs in the simulator.
         capability: compute capability as an integer (80 for sm_80); 0 on the CPU.
         arch_specific: True for ``sm_90a`` and its like.
         code: architectures to assemble for, such as ``("sm_90",)``; empty: the architecture itself, or the device found
@@ -49,9 +49,19 @@ class Target:
         """True for the CPU."""
         return self.kind == "cpu"
 
+    @property
+    def is_simulated(self) -> bool:
+        """True when calls run in the simulator."""
+        return self.kind == "simulator"
+
+    @property
+    def device(self) -> str:
+        """Where arguments live, as torch names it: ``"cuda"`` for GPUs, ``"cpu"`` for the CPU and the simulator."""
+        return "cuda" if self.kind == "cuda" else "cpu"
+
     def runs_on(self, capability: tuple[int, int]) -> bool:
         """Whether kernels of this target run on a device of a compute capability such as ``(9, 0)``."""
-        if self.is_cpu:
+        if self.kind != "cuda":
             return False
         device = capability[0] * 10 + capability[1]
         return device == self.capability if self.arch_specific else device >= self.capability
@@ -68,7 +78,7 @@ class Target:
         return f"sm_{capability[0] * 10 + capability[1]}"
 
     def __str__(self) -> str:
-        return self.arch
+        return f"{self.arch} in the simulator" if self.is_simulated else self.arch
 
 
 def _unknown(target: object) -> errors.TileError:
@@ -108,10 +118,13 @@ def detect() -> Target:
 def parse(target: object = None) -> Target:
     """The target that a user's description means.
 
+    With the `simulate` knob, CUDA targets become simulated ones; where no architecture is named, sm_90a.
+
     Args:
         target: None (the `target` knob, by default ``"auto"``), ``"auto"``, ``"cuda"`` (the device found),
             ``"cpu"``/``"llvm"``/``"c"``, ``"sm_80"`` … ``"sm_100a"``, a mapping such as
-            ``{"kind": "cuda", "arch": "sm_90a", "code": ["sm_90"]}``, or a `Target`.
+            ``{"kind": "cuda", "arch": "sm_90a", "code": ["sm_90"]}`` or ``{"kind": "simulator", "arch": "sm_90a"}``,
+            or a `Target`.
 
     Raises:
         TileValueError: for anything else.
@@ -121,6 +134,20 @@ def parse(target: object = None) -> Target:
         return target
     if target is None:
         target = knobs.target
+    if knobs.simulate:
+        return _simulated(target)
+    return _parse(target)
+
+
+def _simulated(target: object) -> Target:
+    """A target with the simulator in place of a GPU."""
+    if target in ("auto", "cuda"):
+        target = "sm_90a"
+    found = _parse(target)
+    return replace(found, kind="simulator", code=()) if found.kind == "cuda" else found
+
+
+def _parse(target: object) -> Target:
     if isinstance(target, Mapping):
         unknown = set(target) - {"kind", "arch", "code"}
         kind = target.get("kind", "cuda")
@@ -131,6 +158,8 @@ def parse(target: object = None) -> Target:
         codes = (code,) if isinstance(code, str) else tuple(code)
         if kind == "cuda" and arch is not None:
             return _from_arch(arch, target, codes)
+        if kind == "simulator" and not codes:
+            return replace(_from_arch(arch or "sm_90a", target), kind="simulator")
         if not isinstance(kind, str) or arch is not None or codes:
             raise _unknown(target)
         target = kind

@@ -131,7 +131,7 @@ class PhaseBarrier:
         self.pc = pc
         self.clock: Clock | None = None
         self.done: Clock | None = None
-        self.waiting: dict[int, tuple[Warp, Group, int]] = {}
+        self.waiting: dict[tuple[int, int], tuple[Warp, int, int]] = {}
         key = (block.slot, "mbarrier", offset)
         self.component = machine.agent(key, f"copies of the mbarrier at {offset} of slot {block.slot}")
         # Epochs go on when another block uses the place.
@@ -185,13 +185,13 @@ class PhaseBarrier:
         done[:, self.component] = epoch
         self.done, self.clock = done, None
         self.pending = self.expected
-        for warp, group, phase in self.waiting.values():
+        for warp, pc, phase in self.waiting.values():
             if phase < self.phase - 1:
                 where = self.machine.finding(
                     "missed-phase",
                     f"{self.name} completes phase {self.phase - 1} while a thread still waits for phase {phase}",
                     warp,
-                    pc=group.pc,
+                    pc=pc,
                 )
                 self.machine.note(where)
         if self.machine.trace is not None:
@@ -545,9 +545,11 @@ def _wait(p: Program, one: Instruction) -> Any:
             return YIELD
         who = merged(group, mask)
         target = int(wanted[lanes[0]])
-        key = id(group)
+        key = (id(w), lanes[0])
         if done(first, target):
-            first.waiting.pop(key, None)
+            if first.waiting:
+                for lane in lanes:
+                    first.waiting.pop((id(w), lane), None)
             group.scratch = None
             w.p[into][lanes] = True
             if not relaxed:
@@ -560,7 +562,7 @@ def _wait(p: Program, one: Instruction) -> Any:
         ended = ("ended", w.pc)
         if group.scratch is None:
             if key not in first.waiting:
-                first.waiting[key] = (w, group, first.phase)
+                first.waiting[key] = (w, w.pc, first.phase)
                 if machine.random.random() < 0.1:
                     # The time limit of a wait is the implementation's choice: at times it ends at once.
                     w.p[into][lanes] = False

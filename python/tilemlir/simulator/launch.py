@@ -218,14 +218,14 @@ class _Call:
                     )
             contiguous = _contiguous(tensor.shape)
             relevant = [i for i, extent in enumerate(tensor.shape) if extent > 1]
-            if not argument.get("strided") and 0 not in tensor.shape:
-                if any(tensor.strides[i] != contiguous[i] for i in relevant):
+            if not argument.get("strided"):
+                if 0 not in tensor.shape and any(tensor.strides[i] != contiguous[i] for i in relevant):
                     fields |= {"found": tensor.strides, "expected": contiguous}
                     raise errors.make("not-contiguous", fields)
                 for axis in range(len(tensor.shape)):
                     self.environment.strides[index, axis] = contiguous[axis]
                 tensor.strides = contiguous
-            else:
+            elif 0 not in tensor.shape:
                 for axis in relevant:
                     declared = evaluate(argument["strides"][axis], self.environment)
                     if tensor.strides[axis] != declared:
@@ -257,10 +257,7 @@ class _Call:
                     raise errors.make("guard", fields)
                 continue
             if guard["kind"] == "aligned":
-                tensor = self.tensors.get(guard["argument"])
-                maps = {one["argument"] for one in self.plan.get("tensor_maps", ())}
-                empty = tensor is not None and 0 in tensor.shape and guard["argument"] in maps
-                if tensor is not None and (tensor.address % guard["bytes"] or empty):
+                if self._misaligned(guard["argument"], guard["bytes"]):
                     violated.append(index)
             elif guard["kind"] == "noalias":
                 for written in guard["written"]:
@@ -268,6 +265,20 @@ class _Call:
                         if self._overlap(written, other):
                             violated.append(index)
         return tuple(sorted(set(violated)))
+
+    def _misaligned(self, index: int, alignment: int) -> bool:
+        """Whether a tensor's address or, where the compiler did not know their length, its rows are not aligned."""
+        tensor = self.tensors.get(index)
+        if tensor is None:
+            return False
+        argument = self.plan["arguments"][index]
+        maps = {one["argument"] for one in self.plan.get("tensor_maps", ())}
+        if tensor.address % alignment or (0 in tensor.shape and index in maps):
+            return True
+        shape = argument["shape"]
+        if len(shape) < 2 or argument.get("strided") or isinstance(shape[-1], int):
+            return False
+        return tensor.shape[-1] * tensor.itemsize % alignment != 0
 
     def _overlap(self, a: int, b: int) -> bool:
         x, y = self.tensors.get(a), self.tensors.get(b)

@@ -363,6 +363,7 @@ def _ld(p: Program, one: Instruction) -> Any:
     read = address_reader(p, address)
     strong = order in ("volatile", "relaxed", "acquire", "mmio")
     acquire = order == "acquire"
+    swapped = address.base in p.swapped
     size = width * count
     shift = width.bit_length() - 1
     elements = np.arange(count)
@@ -390,7 +391,7 @@ def _ld(p: Program, one: Instruction) -> Any:
             return
         for buffer, offsets, who in locate(w, space, addresses, lanes, size):
             if w.machine.checks and buffer.shadow is not None:
-                poison = check_read(w, buffer, buffer.shadow.granules(offsets, size), who, strong, poisons=poisons)
+                poison = check_read(w, buffer, buffer.shadow.granules(offsets, size), who, strong or swapped, poisons=poisons)
                 if poison is not None:
                     w.taint([place[2] for place in places if place is not None], poison)
             if w.machine.banks and buffer is w.block.shared:

@@ -135,6 +135,7 @@ class Program:
         counts: registers by class, specials included (constants come behind).
         specials: by class, name to row.
         constants: by class, bit patterns in row order.
+        swapped: registers with the addresses of compare-and-swap instructions.
         uses: words of all mnemonics, to leave out state that the kernel cannot need.
     """
 
@@ -147,6 +148,12 @@ class Program:
         self.constants: dict[int, dict[int, int]] = {bits: {} for bits in self.counts}
         # Rows of constants are negative while steps are built, since specials are still being added.
         self.uses = {name for one in function.instructions for name in (one.opcode, one.name, *one.modifiers)}
+        # LLVM begins loops of compare-and-swap with a plain load, whose value is only compared.
+        self.swapped = {
+            one.operands[1].base
+            for one in function.instructions
+            if one.opcode == "atom" and "cas" in one.modifiers and isinstance(one.operands[1], Address)
+        }
         self._collect_specials()
         self.steps = [self._step(one) for one in function.instructions]
 

@@ -623,6 +623,8 @@ class _Body:
         if token == "[":
             base = self.single()
             offset = 0
+            if isinstance(base, Address):  # symbol + offset
+                base, offset = base.base, base.offset
             while p.tokens[p.at] in ("+", "-"):
                 sign = 1 if p.next() == "+" else -1
                 offset += sign * p.integer()
