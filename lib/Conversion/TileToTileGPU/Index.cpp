@@ -373,7 +373,12 @@ Coordinate IndexBuilder::fromValue(Value value) {
       break;
     }
   }
+  // What every number divides is zero: a product with an offset of the first
+  // iteration, say.
+  int64_t divisor = getKnownDivisor(value);
+  if (divisor == 0)
+    return result;
   result.other = value;
-  result.otherDivisor = std::max<int64_t>(1, getKnownDivisor(value));
+  result.otherDivisor = divisor;
   return result;
 }

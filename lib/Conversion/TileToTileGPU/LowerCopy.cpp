@@ -271,6 +271,12 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
                    },
                    lanes.size(), vector, copy.checkBounds)))
     return success();
+  // The report has promised it: whoever sees this finds one that is wrong.
+  if (auto choice = op->getAttrOfType<tile::ChoiceAttr>("choice");
+      async && choice && choice.getPath() == tile::Path::CpAsync)
+    op->emitWarning("chosen as cp.async, but the alignment of its ")
+        << vector * elementBytes(source.elementType)
+        << "-byte accesses allows plain loads and stores only";
 
   SmallVector<Value> destRegisters, sourceRegisters;
   if (destView) {

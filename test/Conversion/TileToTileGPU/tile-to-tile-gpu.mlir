@@ -37,6 +37,27 @@ func.func @copy_misaligned(%A: memref<60x31xf16>) {
   return
 }
 
+// Every number divides a product with zero, such as the offset of a pipeline's
+// first iteration.
+// CHECK-LABEL: func.func @copy_async_at_zero
+func.func @copy_async_at_zero(%A: memref<64x64xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %x = arith.muli %z, %c32 : i32
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x32xf16, shared, #row>
+    // CHECK-COUNT-2: tile_gpu.async_copy {{.*}}bytes = 16 : i64
+    // CHECK-NOT: tile_gpu.global_load
+    // CHECK: tile_gpu.async_commit
+    tile.copy_async %A[%z, %x] [64, 32] to %s[%z, %z] [64, 32] {bounds = #tile<bounds full>} : memref<64x64xf16> to !tile.buffer<64x32xf16, shared, #row>
+    tile.async_commit
+    tile.async_wait {pending = 0 : i64}
+  }
+  return
+}
+
 // cp.async with zero fill; rows share one address base.
 // CHECK-LABEL: func.func @copy_async
 func.func @copy_async(%A: memref<?x?xf16>) {
