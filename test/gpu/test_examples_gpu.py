@@ -27,6 +27,19 @@ def test_check(name, arguments, target, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
+        ("attention", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128"]),
+        ("attention_decode", ["--batch", "16", "--heads", "32", "--groups", "4", "--length", "5000", "--splits", "16"]),
+        ("attention_gqa", ["--batch", "4", "--heads", "32", "--groups", "4", "--length", "1100", "--dim", "128"]),
+        ("attention_tuned", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128"]),
+        ("attention_tuned", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128", "--full"]),
+        ("attention_varlen", ["--lengths", "1000", "0", "3", "2000", "777", "--heads", "16", "--dim", "128"]),
+        ("attention_window", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "64", "--window", "128"]),
+        ("cast_fp8", ["--rows", "4097", "--columns", "5120"]),
+        ("gemm_dequantized", ["--m", "16", "--n", "8192", "--k", "8192"]),
+        ("layer_norm", ["--rows", "4097", "--columns", "5120"]),
+        ("linear_attention", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128"]),
+        ("rms_norm", ["--rows", "4097", "--columns", "5120"]),
+        ("softmax", ["--rows", "4097", "--columns", "5120"]),
         ("gemm_batched", ["--batch", "7", "--m", "1000", "--n", "1224", "--k", "2056"]),
         # Not longer: the tensor cores' own sums of 8-bit products would be tested.
         ("gemm_fp8", ["--m", "2000", "--n", "3000", "--k", "1040"]),
