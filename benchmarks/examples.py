@@ -2,8 +2,8 @@
 
 Attention is compared with cuDNN through torch, split-KV decoding, norms, softmax and casts with the bandwidth of a
 device copy of the bytes that they must move, the 4-bit product with cuBLAS in float16. All contenders run on the same
-random inputs, interleaved in random order, each from an empty L2 cache (gemm.py says how). Of the configurations of a
-program the fastest is taken. Wrong results are refused.
+random inputs, interleaved in random order, each from an empty L2 cache (measure.py says how). Of the configurations of
+a program the fastest is taken. Wrong results are refused.
 
     python benchmarks/examples.py
     python benchmarks/examples.py --program attention --program attention_tuned --target sm_90a
@@ -12,6 +12,7 @@ program the fastest is taken. Wrong results are refused.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from rich.table import Table
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "examples")]
 
-from gemm import best, interleave  # noqa: E402
+from measure import fastest, interleave  # noqa: E402
 
 Call = Callable[[], Any]
 
@@ -42,7 +43,6 @@ class Task:
         arguments: of a call, outputs last.
         reference: what PyTorch does instead, which gives the outputs, or None.
         peer: what the reference is called.
-        outputs: how many arguments are outputs.
     """
 
     shape: str
@@ -52,14 +52,15 @@ class Task:
     arguments: list[Any]
     reference: Call | None
     peer: str
-    outputs: int = 1
 
 
 def half(*shape: int) -> torch.Tensor:
+    """Normal float16 numbers."""
     return torch.randn(*shape, device="cuda", dtype=torch.float16)
 
 
 def brain(*shape: int) -> torch.Tensor:
+    """Normal bfloat16 numbers."""
     return torch.randn(*shape, device="cuda").to(torch.bfloat16)
 
 
@@ -91,6 +92,7 @@ def cudnn(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Ca
 
 
 def attention_tasks(target: str, tuned: bool) -> Iterator[Task]:
+    """Attention of B x S = 16384 and 16 heads."""
     import attention
     import attention_tuned
 
@@ -111,6 +113,7 @@ def attention_tasks(target: str, tuned: bool) -> Iterator[Task]:
 
 
 def gqa_tasks(target: str) -> Iterator[Task]:
+    """Grouped-query attention."""
     from attention_gqa import attention_gqa
 
     for length in (2048, 8192):
@@ -128,6 +131,7 @@ def gqa_tasks(target: str) -> Iterator[Task]:
 
 
 def window_tasks(target: str) -> Iterator[Task]:
+    """A sliding window."""
     from attention_window import attention_window
 
     batch, heads, length, dim, window = 4, 32, 8192, 64, 128
@@ -143,6 +147,7 @@ def window_tasks(target: str) -> Iterator[Task]:
 
 
 def decode_tasks(target: str) -> Iterator[Task]:
+    """One query over a cache."""
     from attention_decode import attention_decode
 
     for batch, length in ((16, 8192), (64, 4096), (1, 65536)):
@@ -166,6 +171,7 @@ def decode_tasks(target: str) -> Iterator[Task]:
 
 
 def linear_tasks(target: str) -> Iterator[Task]:
+    """Linear attention."""
     from linear_attention import linear_attention
 
     batch, heads, length, dim = 4, 32, 8192, 128
@@ -189,28 +195,28 @@ def row_tasks(target: str, name: str) -> Iterator[Task]:
         moved = 2.0 * 2 * x.numel()
         weight, bias = brain(columns), brain(columns)
         out = torch.empty_like(x)
-        functional = torch.nn.functional
         if name == "softmax":
-            task = Task("", 0, moved, kernels, [x, out], lambda x=x: functional.softmax(x, 1), "torch")
+            task = Task("", 0, moved, kernels, [x, out], lambda x=x: torch.nn.functional.softmax(x, 1), "torch")
         elif name == "rms_norm":
             task = Task(
                 "", 0, moved, kernels, [x, weight, out],
-                lambda x=x, w=weight, c=columns: functional.rms_norm(x, (c,), w, 1e-6), "torch",
+                lambda x=x, w=weight, c=columns: torch.nn.functional.rms_norm(x, (c,), w, 1e-6), "torch",
             )  # fmt: skip
         elif name == "layer_norm":
             task = Task(
                 "", 0, moved, kernels, [x, weight, bias, out],
-                lambda x=x, w=weight, b=bias, c=columns: functional.layer_norm(x, (c,), w, b), "torch",
+                lambda x=x, w=weight, b=bias, c=columns: torch.nn.functional.layer_norm(x, (c,), w, b), "torch",
             )  # fmt: skip
         else:
             scale = torch.empty(rows, columns // 128, device="cuda")
             arguments = [x, out.to(torch.float8_e4m3fn), scale]
-            task = Task("", 0, 3.0 * x.numel() + 4 * scale.numel(), kernels, arguments, None, "", outputs=2)
+            task = Task("", 0, 3.0 * x.numel() + 4 * scale.numel(), kernels, arguments, None, "")
         task.shape = f"{rows} x {columns}"
         yield task
 
 
 def dequantized_tasks(target: str) -> Iterator[Task]:
+    """The 4-bit product."""
     from gemm_dequantized import GROUP, gemm_dequantized
 
     m, n, k = 16, 8192, 8192
@@ -266,14 +272,16 @@ def run(name: str, target: str, rounds: int) -> None:
             table.add_row(task.shape, "", "", "", "", "no configuration compiles without spills")
             continue
         check(task)
-        calls = {key: (lambda kernel=kernel: kernel(*task.arguments)) for key, kernel in task.kernels.items()}
-        key, ours = best(calls)
-        contenders: dict[str, Call] = {"ours": ours}
+        calls = {
+            " ".join(map(str, key)): functools.partial(kernel, *task.arguments) for key, kernel in task.kernels.items()
+        }
+        key = fastest(calls)
+        contenders: dict[str, Call] = {"ours": calls[key]}
         if task.reference is not None:
             contenders["peer"] = task.reference
         if task.moved:
-            source = torch.empty(int(task.moved) // 2, dtype=torch.uint8, device="cuda")
-            contenders["copy"] = lambda source=source, dest=torch.empty_like(source): dest.copy_(source)
+            source, dest = (torch.empty(int(task.moved) // 2, dtype=torch.uint8, device="cuda") for _ in range(2))
+            contenders["copy"] = functools.partial(dest.copy_, source)
         medians = interleave(contenders, rounds, cool=False)
 
         def rate(who: str, task: Task = task, medians: dict[str, float] = medians) -> str:
@@ -284,7 +292,7 @@ def run(name: str, target: str, rounds: int) -> None:
 
         ratios = [f"{medians[who] / medians['ours']:.2f}" if who in medians else "" for who in ("peer", "copy")]
         peer = f"{rate('peer')} {task.peer}" if task.reference is not None else ""
-        table.add_row(task.shape, rate("ours"), peer, *ratios, " ".join(map(str, key)))
+        table.add_row(task.shape, rate("ours"), peer, *ratios, key)
     Console(width=150).print(table)
 
 

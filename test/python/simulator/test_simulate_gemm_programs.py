@@ -9,7 +9,12 @@ TARGET = {"kind": "cuda", "arch": "sm_90a"}
 
 CASES = {
     "decode": ("tile_matmul", (16, 72, 264), {"block_m": 16, "block_n": 64, "block_k": 128, "swap": True}, 128),
-    "tile of 24 rows": ("tile_matmul", (20, 72, 136), {"block_m": 24, "block_n": 64, "block_k": 128, "swap": True}, 128),
+    "tile of 24 rows": (
+        "tile_matmul",
+        (20, 72, 136),
+        {"block_m": 24, "block_n": 64, "block_k": 128, "swap": True},
+        128,
+    ),
     "three warp groups": ("tile_matmul", (96, 200, 136), {"block_m": 96, "block_n": 192, "swap": True}, 384),
     "many sums": ("tile_matmul", (176, 264, 136), {"block_m": 176, "block_n": 256, "swap": True}, 256),
     "one group": ("tile_matmul", (72, 128, 136), {"block_m": 64, "block_n": 128}, 128),
