@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilemlir.compiler import lowering, toolchain
-from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report
@@ -246,5 +245,7 @@ class SimulatedKernel(CompiledKernel):
     """A kernel whose calls run in the simulator, with arguments in host memory; see `CompiledKernel.simulate`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Simulates a call with `args` and `kwargs`; the seed is the `simulate_seed` knob."""
-        return self.simulate(*args, seed=knobs.simulate_seed, **kwargs)
+        """Simulates a call with `args` and `kwargs`; the seed is the `simulate_seed` knob's."""
+        from tilemlir.simulator import run
+
+        return run.call(self, args, kwargs, run.current_settings())

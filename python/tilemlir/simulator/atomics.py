@@ -103,7 +103,8 @@ def _atomic(p: Program, one: Instruction) -> Any:
         operand_values = [r[source].copy() for source in sources]
         swap = r[exchanged].copy() if how == "cas" else None
         for lane in lanes:
-            buffer, offset = resolve(w, space, int(addresses[lane]), size, lane)
+            # Compare-and-swap of a word stands for atomics on its halves; allocations end with whole words.
+            buffer, offset = resolve(w, space, int(addresses[lane]), size, lane, 3 if how == "cas" else 0)
             who = np.array([lane])
             if machine.checks:
                 shadow = buffer.shadow

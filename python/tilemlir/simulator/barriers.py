@@ -195,7 +195,7 @@ class PhaseBarrier:
                 )
                 self.machine.note(where)
         if self.machine.trace is not None:
-            self.machine.trace.instant(self.block, f"mbarrier {self.offset}", f"phase {self.phase - 1} done")
+            self.machine.trace.phase(self.block, f"mbarrier {self.offset}: phase {self.phase - 1}")
 
 
 # Finding the objects --------------------------------------------------------------------------------------------------
@@ -598,7 +598,7 @@ def _fence(p: Program, one: Instruction) -> Any:
 
             def proxy(w: Warp, group: Group, mask: np.ndarray | None) -> int:
                 w.fence_proxy(merged(group, mask))
-                return ADVANCE
+                return _fence_init(w, group, mask)
 
             return CONTROL, proxy
         if words.take("tensormap::generic", "alias"):
@@ -634,10 +634,10 @@ def _of_lane(w: Warp, clock: Clock, lane: int) -> Clock:
 
 def _fence_init(w: Warp, group: Group, mask: np.ndarray | None) -> int:
     """fence.mbarrier_init: initialisations become visible to engines and to the cluster."""
-    for block in (w.block,):
-        for barrier in block.mbarriers.values():
-            if w.component <= barrier.initialized[0] < w.component + LANES:
-                barrier.visible_to_engines = True
+    lanes = active_lanes(w, group, mask)
+    for barrier in w.block.mbarriers.values():
+        if barrier.initialized[0] - w.component in lanes:
+            barrier.visible_to_engines = True
     return ADVANCE
 
 

@@ -192,6 +192,8 @@ class _Call:
             fields |= {"found": len(tensor.shape), "shape": tensor.shape, "expected": len(argument["shape"])}
             raise errors.make("rank", fields)
         for axis, (extent, stride) in enumerate(zip(tensor.shape, tensor.strides, strict=True)):
+            if extent >= 1 << 31:
+                raise errors.make("extent-limit", {**fields, "size": extent, "axis": axis})
             self.environment.dims[index, axis] = extent
             self.environment.strides[index, axis] = stride
 

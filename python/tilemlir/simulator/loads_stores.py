@@ -52,7 +52,7 @@ def address_reader(p: Program, operand: Operand) -> Callable[[Warp], np.ndarray]
     return lambda w: w.u32[row].astype(np.int64) + offset
 
 
-def resolve(w: Warp, space: str, address: int, size: int, lane: int) -> tuple[Buffer, int]:
+def resolve(w: Warp, space: str, address: int, size: int, lane: int, slack: int = 0) -> tuple[Buffer, int]:
     """Buffer and byte offset of one access.
 
     Args:
@@ -61,6 +61,7 @@ def resolve(w: Warp, space: str, address: int, size: int, lane: int) -> tuple[Bu
         address: in that space.
         size: bytes; also the alignment that is needed.
         lane: who accesses.
+        slack: bytes behind the end of a global allocation that are no fault.
 
     Raises:
         Fault: outside of every buffer, or misaligned.
@@ -77,7 +78,7 @@ def resolve(w: Warp, space: str, address: int, size: int, lane: int) -> tuple[Bu
         block, offset = shared_target(w, address, size, size, space == "shared::cluster")
         return block.shared, offset
     try:
-        buffer = machine.memory.locate(address, size)
+        buffer = machine.memory.locate(address, size, slack)
     except OutsideError as error:
         raise machine.fault(error.kind, str(error), w, lane) from None
     offset = address - buffer.base
@@ -87,7 +88,7 @@ def resolve(w: Warp, space: str, address: int, size: int, lane: int) -> tuple[Bu
 
 
 def locate(
-    w: Warp, space: str, addresses: np.ndarray, lanes: np.ndarray | None, size: int
+    w: Warp, space: str, addresses: np.ndarray, lanes: np.ndarray | None, size: int, slack: int = 0
 ) -> Iterator[tuple[Buffer, np.ndarray, np.ndarray | None]]:
     """Buffers of the accesses of a warp: (buffer, byte offsets, lanes; None means all 32).
 
@@ -97,6 +98,7 @@ def locate(
         addresses: of the active lanes.
         lanes: their numbers, or None.
         size: bytes of an access; also its alignment.
+        slack: as for `resolve`.
     """
     guess: Buffer | None = None
     if space in ("shared", "shared::cta", "shared::cluster"):
@@ -118,7 +120,7 @@ def locate(
     numbers = range(LANES) if lanes is None else lanes.tolist()
     places: dict[int, tuple[Buffer, list[int], list[int]]] = {}
     for address, lane in zip(addresses.tolist(), numbers, strict=True):
-        buffer, offset = resolve(w, space, address, size, lane)
+        buffer, offset = resolve(w, space, address, size, lane, slack)
         entry = places.setdefault(id(buffer), (buffer, [], []))
         entry[1].append(offset)
         entry[2].append(lane)
@@ -237,6 +239,7 @@ def check_write(
     proxy: int = GENERIC,
     agent: tuple[int, int] | None = None,
     copy: tuple[np.ndarray, int] | None = None,
+    same: Callable[[], bool] | None = None,
 ) -> None:
     """Checks and records writes.
 
@@ -244,6 +247,7 @@ def check_write(
         w, buffer, index, lanes, strong, proxy: as for `check_read`.
         agent: (component, epoch) of the asynchronous writer.
         copy: components (a column) and number of a cp.async.
+        same: whether memory already holds what is written: threads that hold copies of a value may all store it.
     """
     shadow = buffer.shadow
     if not buffer.writable:
@@ -255,7 +259,9 @@ def check_write(
         mine = own[positions]
         rows = index[positions]
         found = shadow.find_write(rows, mine, clock, proxy, strong, _copies(w))
-        if found is not None:
+        if found is not None and same is not None and same():
+            w.machine.count("stores of a value that another thread stores too")
+        elif found is not None:
             lane = int(mine[found[0], 0]) - w.component
             report_write(w, buffer, lane, found[1], found[2], "writes")
         late = shadow.find_read(rows, mine, clock)
@@ -389,9 +395,10 @@ def _ld(p: Program, one: Instruction) -> Any:
                         value = data[start : start + width].view(np.dtype(f"u{width}"))
                         getattr(w, place[1])[place[2]][lane] = _widen(value, kind, place[0])[0]
             return
-        for buffer, offsets, who in locate(w, space, addresses, lanes, size):
+        for buffer, offsets, who in locate(w, space, addresses, lanes, size, 3 if swapped else 0):
             if w.machine.checks and buffer.shadow is not None:
-                poison = check_read(w, buffer, buffer.shadow.granules(offsets, size), who, strong or swapped, poisons=poisons)
+                index = buffer.shadow.granules(offsets, size)
+                poison = check_read(w, buffer, index, who, strong or swapped, poisons=poisons)
                 if poison is not None:
                     w.taint([place[2] for place in places if place is not None], poison)
             if w.machine.banks and buffer is w.block.shared:
@@ -541,6 +548,14 @@ def _st(p: Program, one: Instruction) -> Any:
     size = width * count
     shift = width.bit_length() - 1
 
+    def _holds(w: Warp, buffer: Buffer, offsets: np.ndarray, who: np.ndarray | None) -> bool:
+        view, index = buffer.view(width), offsets >> shift
+        for i in range(count):
+            values = stored(w, i) if who is None else stored(w, i)[who]
+            if not np.array_equal(view[index + i], values.astype(dtype)):
+                return False
+        return True
+
     def run(w: Warp, m: Mask) -> None:
         addresses = read(w)
         lanes = None
@@ -553,7 +568,8 @@ def _st(p: Program, one: Instruction) -> Any:
         for buffer, offsets, who in locate(w, space, addresses, lanes, size):
             if w.machine.checks:
                 shadow = buffer.shadow
-                check_write(w, buffer, shadow.granules(offsets, size) if shadow is not None else offsets, who, strong)
+                granules = shadow.granules(offsets, size) if shadow is not None else offsets
+                check_write(w, buffer, granules, who, strong, same=lambda: _holds(w, buffer, offsets, who))  # noqa: B023
             if w.machine.banks and buffer is w.block.shared:
                 w.machine.banks.count(w, offsets, size)
             index = offsets >> shift

@@ -220,12 +220,15 @@ class Machine:
         self.on_progress: Callable[[int, int], None] | None = None
         self.events: list[Event] = []
         self.progress = 0
+        self.ticks = 0
         self.executed = 0
         self.warpgroups = Warpgroups(self)
         self.epochs: dict[int, int] = {}
         self._place_variables()
         self._prepare_components()
         self._choose_mood()
+        if trace is not None:
+            trace.start(self)
 
     # Set-up ----------------------------------------------------------------------------------------------------------
 

@@ -214,14 +214,19 @@ class GlobalMemory:
         position = bisect.bisect_right(self._bases, address) - 1
         return self.buffers[position] if position >= 0 else None
 
-    def locate(self, address: int, size: int) -> Buffer:
+    def locate(self, address: int, size: int, slack: int = 0) -> Buffer:
         """The allocation that holds `size` bytes at an address.
+
+        Args:
+            address: global address.
+            size: bytes.
+            slack: bytes that may lie behind the end.
 
         Raises:
             OutsideError: when there is none.
         """
         buffer = self.find(address)
-        if buffer is None or not buffer.start <= address - buffer.base <= buffer.size - size:
+        if buffer is None or not buffer.start <= address - buffer.base <= buffer.size + slack - size:
             raise OutsideError("out-of-bounds", self.describe(address, size))
         return buffer
 

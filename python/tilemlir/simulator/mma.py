@@ -251,7 +251,9 @@ def _stmatrix(p: Program, one: Instruction) -> Any:
         data = np.ascontiguousarray(matrices).reshape(8 * count, 8)
         for buffer, offsets, lanes in locate(w, "shared", address(w)[used], used, 16):
             if w.machine.checks and buffer.shadow is not None:
-                check_write(w, buffer, buffer.shadow.granules(offsets, 16), lanes)
+                index = buffer.shadow.granules(offsets, 16)
+                held = buffer.view(2)[(offsets >> 1)[:, None] + np.arange(8)]
+                check_write(w, buffer, index, lanes, same=lambda: np.array_equal(held, data[lanes]))  # noqa: B023
             if w.machine.banks:
                 for start in range(0, len(offsets), 8):
                     w.machine.banks.count(w, offsets[start : start + 8], 16)

@@ -621,10 +621,10 @@ class _Body:
                 p.accept(",")
             return Vector(tuple(items))
         if token == "[":
-            base = self.single()
+            base: Operand = self.single()
             offset = 0
             if isinstance(base, Address):  # symbol + offset
-                base, offset = base.base, base.offset
+                offset, base = base.offset, base.base
             while p.tokens[p.at] in ("+", "-"):
                 sign = 1 if p.next() == "+" else -1
                 offset += sign * p.integer()

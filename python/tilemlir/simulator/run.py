@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tilemlir import errors
+from tilemlir.compiler.knobs import knobs
 from tilemlir.simulator import (  # noqa: F401 - importing an engine registers its opcodes
     arithmetic,
     async_copy,
@@ -21,8 +24,33 @@ from tilemlir.simulator import (  # noqa: F401 - importing an engine registers i
     warpgroup,
 )
 from tilemlir.simulator.launch import Settings, Simulation, simulate_plan
+from tilemlir.simulator.report import SimulationReport
 
-__all__ = ["Settings", "Simulation", "call", "simulate"]
+__all__ = ["Settings", "Simulation", "call", "current_settings", "observed", "simulate"]
+
+_settings: ContextVar[Settings | None] = ContextVar("tilemlir_simulator_settings", default=None)
+_observer: ContextVar[Callable[[SimulationReport], None] | None] = ContextVar("tilemlir_simulator", default=None)
+
+
+def current_settings() -> Settings:
+    """Settings of calls to kernels whose target is the simulator: those of `observed`, else the seed of the knob."""
+    return _settings.get() or Settings(seed=knobs.simulate_seed)
+
+
+@contextmanager
+def observed(settings: Settings, observer: Callable[[SimulationReport], None]) -> Iterator[None]:
+    """Calls of simulated kernels inside of the block use these settings and report.
+
+    Args:
+        settings: how to simulate.
+        observer: receives the report of every call, before faults are raised.
+    """
+    tokens = _settings.set(settings), _observer.set(observer)
+    try:
+        yield
+    finally:
+        _settings.reset(tokens[0])
+        _observer.reset(tokens[1])
 
 
 def simulate(kernel: Any, *args: Any, settings: Settings | None = None, **kwargs: Any) -> Simulation:
@@ -63,6 +91,9 @@ def call(kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings
     """
     result = simulate(kernel, *args, settings=settings, **kwargs)
     report = result.report
+    observer = _observer.get()
+    if observer is not None:
+        observer(report)
     for line in report.printed:
         print(line, end="")
     if report.findings:

@@ -251,10 +251,13 @@ def _wait(pending: int, only_read: bool) -> Any:
     return run
 
 
-def _start_store(w: Warp, lane: int, read: Callable[[], Any], write: Callable[[Any], None], what: str) -> None:
+def _start_store(
+    w: Warp, lane: int, read: Callable[[], Any], write: Callable[[Any], None], what: str, size: int
+) -> None:
     machine = w.machine
     bulk = _bulk(w, lane)
     piece = _Piece(read, write, w.pc)
+    begin = machine.trace.now() if machine.trace is not None else 0
     bulk.open.append(piece)
     epoch = bulk.epoch
     message = f"the block ends without a wait for {what}, which reads its shared memory"
@@ -263,6 +266,8 @@ def _start_store(w: Warp, lane: int, read: Callable[[], Any], write: Callable[[A
 
     def finish() -> None:
         piece.write()
+        if machine.trace is not None:
+            machine.trace.copy(w, what, size, begin)
 
     machine.start(finish, what)
 
@@ -353,10 +358,20 @@ def _start_load(
     what: str,
 ) -> None:
     machine = w.machine
+    for _, barrier in destinations:
+        if not barrier.visible_to_engines:
+            barrier.visible_to_engines = True
+            found = machine.finding(
+                "missing-proxy-fence",
+                f"a copy uses {barrier.name}, whose initialisation no fence made visible to it",
+                w,
+                None,
+                [(barrier.pc, "initialised")],
+            )
+            machine.note(found)
     phases = [barrier.phase for _, barrier in destinations]
     at_issue = machine.finding("invalid", "", w)
-    if machine.trace is not None:
-        machine.trace.copy_begin(w, what, size)
+    begin = machine.trace.now() if machine.trace is not None else 0
 
     def finish() -> None:
         values = read()
@@ -373,7 +388,7 @@ def _start_load(
                 machine.note(at_issue)
             barrier.complete_bytes(size)
         if machine.trace is not None:
-            machine.trace.copy_end(w, what, size)
+            machine.trace.copy(w, what, size, begin)
 
     machine.count("bytes by TMA loads", size * len(destinations))
     machine.start(finish, what)
@@ -525,7 +540,7 @@ def _store(
             view[index] = combine(how, _KINDS.get(dtype, dtype), view[index], values)
         w.machine.progress += 1
 
-    _start_store(w, lane, read, write, what)
+    _start_store(w, lane, read, write, what, len(where) * width)
 
 
 @opcode("cp.async.bulk", "cp.reduce.async.bulk")

@@ -159,6 +159,8 @@ class Warp:
             if best is None or group.pc < best.pc:
                 best = group
         if best is not None:
+            if best.poll is not None and self.machine.trace is not None:
+                self.machine.trace.wait_end(self, best)
             best.poll = None
             best.parked = False
         return best
@@ -173,6 +175,7 @@ class Warp:
         pc, mask = group.pc, group.mask
         meeting, behind = self._meeting(group)
         p = self.p
+        first = pc
         while executed < budget:
             if meeting is not None:
                 if pc in meeting and group.scratch is None:
@@ -187,8 +190,7 @@ class Warp:
             if self.busy and not step.words.isdisjoint(self.busy):
                 group.pc = pc
                 if self.machine.warpgroups.touch(self, group, step) == STAY:
-                    self.executed += executed
-                    return executed
+                    return self._ran(first, executed, group)
             active = mask
             if step.guard >= 0:
                 predicate = p[step.guard]
@@ -224,15 +226,23 @@ class Warp:
                 if answer == ADVANCE:
                     pc += 1
                 elif answer == STAY:
-                    self.executed += executed
-                    return executed
+                    return self._ran(first, executed, group)
                 elif answer == ENDED:
-                    self.executed += executed
-                    return executed
+                    return self._ran(first, executed, None)
                 else:
                     pc += 1
                     break
         group.pc = pc
+        return self._ran(first, executed, None)
+
+    def _ran(self, first: int, executed: int, waiting: Group | None) -> int:
+        """Accounts for executed instructions that began at a step; `waiting` is a group that has begun to wait."""
+        machine = self.machine
+        if machine.trace is not None:
+            machine.trace.ran(self, first, executed)
+            machine.ticks += executed
+            if waiting is not None:
+                machine.trace.wait_begin(self, waiting)
         self.executed += executed
         return executed
 

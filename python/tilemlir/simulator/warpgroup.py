@@ -88,6 +88,7 @@ class _Product:
         self.operands: tuple[int | None, int, bool] | None = None
         self.clock: Clock | None = None
         self.done = False
+        self.begin = 0
 
     @property
     def issued(self) -> bool:
@@ -126,7 +127,10 @@ class _Engine:
             return
         product.done = True
         self.executed += 1
+        first, pc = product.first, product.first.pc
+        first.pc = product.pc
         product.form.execute(self, product)
+        first.pc = pc
 
 
 class _State:
@@ -327,7 +331,7 @@ class _Form:
             one.words[self.d_rows] = bits.reshape(-1).view(np.uint32).reshape(len(self.d_rows), LANES)
         engine.machine.count("operations by wgmma", self.flops)
         if engine.machine.trace is not None:
-            engine.machine.trace.instant(w, "wgmma", "product")
+            engine.machine.trace.product(w, product.begin)
 
     def _accumulators(self, warps: list[Warp]) -> np.ndarray:
         result = np.empty((4, 2, 8, self.n // 8, 4, 2))
@@ -384,6 +388,7 @@ def _mma_async(p: Program, one: Instruction) -> Any:
         if product.issued:
             form.check(engine, product, engine.first_epoch + product.number + 1)
             machine.epochs[engine.component] = engine.first_epoch + product.number + 1
+            product.begin = machine.trace.now() if machine.trace is not None else 0
             machine.start(lambda: engine.execute(product), one.name, lambda: engine.ready(product) or product.done)
         machine.progress += 1
         return ADVANCE

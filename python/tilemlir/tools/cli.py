@@ -181,6 +181,39 @@ def explain(
     typer.echo(report.to_json() if as_json else str(report))
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def simulate(
+    context: typer.Context,
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT [ARGUMENTS]", help="A Python program, and its arguments.")],
+    target: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--target", "-t", metavar="TARGET", help="sm_80 or sm_90a, for kernels compiled without a target."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the scheduler; the same seed gives the same run.")] = 0,
+    runs: Annotated[int, typer.Option(help="Runs, with seeds from --seed upwards.")] = 1,
+    trace: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write a timeline for Perfetto there.", show_default=False),
+    ] = None,
+    picture: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Draw the timeline as a PNG there (needs matplotlib).", show_default=False),
+    ] = None,
+    bank_conflicts: Annotated[bool, typer.Option(help="Count bank conflicts of shared memory.")] = False,
+) -> None:
+    """Runs a program with its kernels in the simulator: no GPU is needed, and faults are named.
+
+    Exits with 1 when a kernel is faulty.
+    """
+    from tilemlir.tools import simulation
+
+    seeds = range(seed, seed + runs)
+    if simulation.simulate_script(script, context.args, seeds, target, trace, picture, bank_conflicts):
+        raise typer.Exit(1)
+
+
 @app.command()
 def env(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False) -> None:
     """Prints what a compilation here would use.
