@@ -25,6 +25,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-plan-pipeline",
     "tile-multibuffer",
     "tile-specialize-warps",
+    "tile-multicast-copies",
     "tile-insert-mbarriers",
     "tile-schedule-mma",
     // Before the barriers: reuse of memory by several buffers needs them too.

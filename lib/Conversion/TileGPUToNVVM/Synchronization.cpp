@@ -49,16 +49,21 @@ std::string barrierAddress(Adaptor adaptor, OpBuilder &b, Location loc,
 }
 
 /// Byte `offset` of the arena of the block with rank `rank`. The mapped base
-/// does not depend on the offset, so that loops compute it once.
+/// does not depend on the offset: it is computed where the rank is, once for
+/// all loops behind.
 Value mapShared(OpBuilder &b, Location loc, Value offset, Value rank) {
-  Value base = sharedAddress(b, loc, constant32(b, loc, 0));
-  InlineAssembly assembly(b, loc);
-  std::string result = assembly.output(b.getI32Type());
-  std::string address = assembly.input(base);
-  std::string text = "mapa.shared::cluster.u32 " + result + ", " + address +
-                     ", " + assembly.input(rank) + ";";
-  Value mapped = assembly.emit(text, /*sideEffects=*/false,
-                               /*memory=*/false)[0];
+  Value mapped;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(rank);
+    Value base = sharedAddress(b, loc, constant32(b, loc, 0));
+    InlineAssembly assembly(b, loc);
+    std::string result = assembly.output(b.getI32Type());
+    std::string address = assembly.input(base);
+    std::string text = "mapa.shared::cluster.u32 " + result + ", " + address +
+                       ", " + assembly.input(rank) + ";";
+    mapped = assembly.emit(text, /*sideEffects=*/false, /*memory=*/false)[0];
+  }
   return LLVM::AddOp::create(b, loc, mapped, offset);
 }
 

@@ -25,6 +25,8 @@ static StringRef getConcurrentName(Operation *op) {
       .Case<BarrierExpectTxOp, ThreadExpectTxOp>(
           [](auto) { return "T.mbarrier_expect_tx"; })
       .Case([](NamedArriveOp) { return "T.named_barrier_arrive"; })
+      .Case([](ClusterArriveOp) { return "T.cluster_arrive"; })
+      .Case([](ClusterWaitOp) { return "T.cluster_wait"; })
       .Case([](WarpSyncOp) { return "T.sync_warp"; })
       .Default([](Operation *) { return ""; });
 }

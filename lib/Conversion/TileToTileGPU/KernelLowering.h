@@ -206,6 +206,15 @@ private:
   /// program does not use, as the attribute `tile.named_barriers` of its roles.
   LogicalResult chooseUserBarriers();
 
+  //===--- LowerClusters.cpp
+  //---------------------------------------------------===//
+  /// Number of the block among those of its cluster that differ along `axes`,
+  /// and i16 with a bit for the rank of each of them.
+  std::pair<Value, Value> multicastPart(ArrayRef<int64_t> axes);
+  /// One arrival of the executing warp at the barriers at `barrier` of all
+  /// blocks that the arrival reaches.
+  void arriveInCluster(tile::BarrierArriveOp arrive, Value barrier);
+
   //===--- LowerThreadOps.cpp
   //--------------------------------------------------===//
   LogicalResult lowerThreadOp(Operation *op);
@@ -276,6 +285,9 @@ private:
   LogicalResult lowerBulkOp(Operation *op);
   /// The descriptor for the boxes of `plan`, at the top of the kernel.
   Value tensorMap(Value tensor, const tile::TmaPlan &plan);
+  /// Brings the descriptors close to the hardware that reads them, by a warp
+  /// that has nothing else to do; where there is none, nothing happens.
+  void prefetchTensorMaps();
   /// Byte in the arena at which a region of panels starts, before the swizzle.
   FailureOr<Value> regionAddress(Operation *op, Value buffer,
                                  Coordinates coordinates);
@@ -297,9 +309,13 @@ private:
   std::map<std::vector<int64_t>, Value> cachedFunctions;
   std::map<std::string, Coordinates> cachedOffsets;
   std::map<std::string, Value> cachedPrimary;
+  /// By sets of blocks: the one at which a lane arrives, and whether it does.
+  llvm::DenseMap<Attribute, std::pair<Value, Value>> cachedReach;
   llvm::DenseMap<Operation *, Value> localMemories;
   llvm::DenseMap<Operation *, bool> heldInRegisters;
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> tensorMaps;
+  llvm::MapVector<std::pair<Value, Attribute>, Value> tensorMaps;
+  /// A warp of a role of one thread that is not the one of that thread.
+  std::optional<int64_t> idleWarp;
   /// Only one thread runs the code that is being emitted.
   bool inOneThread = false;
   /// Condition of the branch that was flattened around the current copy.
@@ -309,6 +325,10 @@ private:
   tile_gpu::CacheHint cacheHint = tile_gpu::CacheHint::None;
   int64_t capability = 80;
 };
+
+/// A branch for one thread of the warp in which `isWarp` holds; the block that
+/// the thread runs. Operations are then inserted there.
+Block *enterOneThread(OpBuilder &b, Location loc, Value isWarp);
 
 /// Dimensions of a subview's source that its result keeps.
 SmallVector<int64_t> keptDimensions(ArrayRef<int64_t> sizes,

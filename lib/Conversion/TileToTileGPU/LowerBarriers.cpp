@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -88,6 +90,14 @@ LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
             address(arrive.getBarriers(), arrive.getIndex());
         if (failed(barrier))
           return failure();
+        if (arrive->hasAttr(tile::kReach)) {
+          if (arrive.getScope() != tile::ArrivalScope::Warp ||
+              (role && role.getSingle()))
+            return arrive.emitOpError("reaches other blocks of the cluster, "
+                                      "which whole warps do");
+          arriveInCluster(arrive, *barrier);
+          return success();
+        }
         auto emit = [&] {
           if (arrive.getCpAsync())
             tile_gpu::MbarrierArriveCpAsyncOp::create(b, loc, *barrier);

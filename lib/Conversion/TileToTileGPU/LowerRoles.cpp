@@ -109,9 +109,8 @@ void KernelLowering::meetThreads() {
                               b.getI64IntegerAttr(threads));
 }
 
-/// A branch for one thread of the warp in which `isWarp` holds; the block that
-/// the thread runs.
-static Block *enterOneThread(OpBuilder &b, Location loc, Value isWarp) {
+Block *tilemlir::to_gpu::enterOneThread(OpBuilder &b, Location loc,
+                                        Value isWarp) {
   auto inWarp = scf::IfOp::create(b, loc, isWarp, /*withElseRegion=*/false);
   b.setInsertionPointToStart(inWarp.thenBlock());
   Value elected = tile_gpu::ElectOp::create(b, loc, b.getI1Type());
@@ -195,6 +194,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   auto outerFunctions = cachedFunctions;
   auto outerOffsets = cachedOffsets;
   auto outerPrimary = cachedPrimary;
+  auto outerReach = cachedReach;
   auto outerMemories = localMemories;
   for (unsigned index = 0; index < op.getRoles().size(); ++index) {
     OpBuilder::InsertionGuard guard(b);
@@ -239,6 +239,8 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
       Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                             warp, constant(role.getFirst()));
       body = enterOneThread(b, loc, isFirst);
+      if (role.getWarps() > 1)
+        idleWarp = role.getFirst() + 1;
     }
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
@@ -246,6 +248,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     cachedFunctions.clear();
     cachedOffsets.clear();
     cachedPrimary.clear();
+    cachedReach.clear();
     localMemories.clear();
     if (role.getFirst() > 0) {
       OpBuilder atEntry(entry);
@@ -277,6 +280,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   cachedFunctions = std::move(outerFunctions);
   cachedOffsets = std::move(outerOffsets);
   cachedPrimary = std::move(outerPrimary);
+  cachedReach = std::move(outerReach);
   localMemories = std::move(outerMemories);
   return success();
 }

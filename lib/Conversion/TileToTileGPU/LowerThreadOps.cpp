@@ -40,6 +40,16 @@ LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
                                              !expect.getArrive());
         return success();
       })
+      .Case([&](tile::ClusterArriveOp arrive) {
+        // All lanes execute it together, also behind code of one of them.
+        tile_gpu::WarpSyncOp::create(b, loc);
+        tile_gpu::ClusterArriveOp::create(b, loc, arrive.getRelaxed());
+        return success();
+      })
+      .Case([&](tile::ClusterWaitOp) {
+        tile_gpu::ClusterWaitOp::create(b, loc);
+        return success();
+      })
       .Case([&](tile::DependencyWaitOp) {
         tile_gpu::GriddepcontrolWaitOp::create(b, loc);
         return success();

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -130,6 +131,25 @@ Value KernelLowering::tensorMap(Value tensor, const tile::TmaPlan &plan) {
   return map;
 }
 
+void KernelLowering::prefetchTensorMaps() {
+  if (!idleWarp || tensorMaps.empty())
+    return;
+  Operation *last = nullptr;
+  for (auto &[key, map] : tensorMaps)
+    if (!last || last->isBeforeInBlock(map.getDefiningOp()))
+      last = map.getDefiningOp();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(last);
+  Location loc = kernel.getLoc();
+  Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
+  Value idle = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(*idleWarp));
+  Value isIdle =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, idle);
+  enterOneThread(b, loc, isIdle);
+  for (auto &[key, map] : tensorMaps)
+    tile_gpu::TmaPrefetchMapOp::create(b, loc, map);
+}
+
 FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
                                                Coordinates coordinates) {
   tile::AllocOp alloc = tile::getAllocation(buffer);
@@ -200,6 +220,22 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
                ? tile_gpu::CacheHint::EvictLast
                : tile_gpu::CacheHint::EvictNormal;
   Value map = tensorMap(copy->tensor.storage, *plan);
+  // A load that blocks of the cluster share: each of them loads its part into
+  // the same place of all of them, and each barrier there counts the bytes.
+  Value multicast;
+  if (plan->parts > 1) {
+    Value part;
+    std::tie(part, multicast) = multicastPart(tile::getMulticastAxes(op));
+    auto partOffset = [&](int64_t step) {
+      Coordinate offset;
+      offset.other = ix.mul(part, step);
+      offset.otherDivisor = step;
+      return offset;
+    };
+    Coordinate &moved = tensorStart[plan->partDim];
+    moved = ix.add(moved, partOffset(plan->partElements));
+    *start = ix.add(*start, ix.mul(part, plan->partBytes));
+  }
   auto emitBox = [&](const tile::TmaBox &box) {
     SmallVector<Value> coordinates;
     for (int64_t dim : plan->dims) {
@@ -212,7 +248,7 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
         box.sharedBytes ? ix.add(*start, ix.i32(box.sharedBytes)) : *start;
     if (copy->isLoad)
       tile_gpu::TmaLoadOp::create(b, ix.loc(), map, coordinates, address,
-                                  barrier, /*multicast=*/Value(),
+                                  barrier, multicast,
                                   /*predicate=*/Value(), hint);
     else
       tile_gpu::TmaStoreOp::create(b, ix.loc(), map, coordinates, address,

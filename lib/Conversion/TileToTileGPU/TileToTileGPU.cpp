@@ -282,6 +282,7 @@ LogicalResult KernelLowering::run() {
   if (failed(lowerBlock(body)))
     return failure();
   entry->erase();
+  prefetchTensorMaps();
 
   // Views, and allocations that are only addresses now.
   SmallVector<Operation *> handles;

@@ -7,7 +7,7 @@ from typing import Any
 from .._mlir import ir
 from ..language.dtypes import bool_, int32
 from .arithmetic import python_type
-from .conflicts import Conflicts
+from .clusters import Clusters
 from .values import Barrier, Barriers, Buffer, Element, Region, Scalar, Storage, Tensor
 
 #: What an mbarrier can count.
@@ -18,7 +18,7 @@ NAMED_BARRIERS = range(1, 16)
 _TMA_CHOICE = '#tile.choice<tma, "T.tma_copy asks for it">'
 
 
-class ExplicitBarriers(Conflicts):
+class ExplicitBarriers(Clusters):
     """What a program that orders asynchronous work itself says."""
 
     #: Operations of the explicit layer that were traced.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from .._mlir import ir
 from ..language.annotations import TensorType, normalize_shape
@@ -92,8 +92,6 @@ class KernelState:
     explicit: ExplicitState = field(default_factory=ExplicitState)
     #: Blocks of a cluster per grid dimension.
     cluster: tuple[int, ...] = ()
-    #: Whether the program asked for the number of a block in its cluster.
-    ranked: bool = False
 
 
 class Hosting(Tiles):
@@ -437,14 +435,17 @@ class Hosting(Tiles):
             attributes["cluster"] = self.integers(frame.options["cluster"])
         operation = self.emit("tile.kernel", (), operands, attributes, regions=1)
         block = self.add_block(operation, 0, len(operands))
+        # Grids of clusters are rounded up to whole ones.
+        cluster = (*frame.options.get("cluster", ()), 1, 1, 1)
+
+        def highest(axis: int, extent: Any) -> int | None:
+            blocks = extent if isinstance(extent, int) else extent.high
+            return None if blocks is None else -(-blocks // cluster[axis]) * cluster[axis] - 1
+
         indices = tuple(
-            Scalar(
-                block.arguments[axis], int32, low=0,
-                high=extent - 1 if isinstance(extent, int) else (extent.high - 1 if extent.high is not None else None),
-                bare=True,
-            )
+            Scalar(block.arguments[axis], int32, low=0, high=highest(axis, extent), bare=True)
             for axis, extent in enumerate(frame.grid)
-        )  # fmt: skip
+        )
         saved = (self.pool, self.global_reads, dict(self.safe_values))
         self.pool = ConstantPool(block)
         self.global_reads = []
@@ -547,21 +548,11 @@ class Hosting(Tiles):
     def block_rank(self) -> Any:
         """``T.block_rank_in_cluster``: clusters are aligned pieces of the grid."""
         state = self._current("T.block_rank_in_cluster")
-        if "raster" in state.operation.attributes:
-            self._refuse_raster()
-        state.ranked = True
         rank: Any = 0
         for index, extent in reversed(list(zip(state.indices, state.cluster, strict=False))):
             place = self.math("floormod", (index, extent)) if extent > 1 else 0
             rank = self.binary("add", self.binary("mul", rank, extent), place)
         return rank
-
-    def _refuse_raster(self) -> NoReturn:
-        self.fail(
-            "argument",
-            "T.use_swizzle renumbers blocks, and T.block_rank_in_cluster counts them as they were launched",
-            fix="leave out one of the two",
-        )
 
     def use_swizzle(self, panel_size: int, order: str, enable: bool) -> None:
         """``T.use_swizzle``."""
@@ -573,8 +564,6 @@ class Hosting(Tiles):
         kind = {"row": "row", "column": "column", "col": "column"}.get(order)
         if kind is None:
             self.fail("argument", f"unknown order {order!r} of T.use_swizzle", allowed="'row' or 'column'")
-        if state.ranked:
-            self._refuse_raster()
         if len(state.indices) >= 2:
             state.operation.attributes["raster"] = self.attribute(f"#tile.raster<{panel_size}, {kind}>")
 

@@ -280,16 +280,50 @@ class Loops(Statements):
             self.fail("argument", "group_size of T.Persistent must be a positive compile-time integer")
         self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
-
-        def body(tile: Scalar) -> None:
-            indices = self._grouped(tile, extents, group) if len(extents) == 2 else self._row_major(tile, extents)
-            self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
-
         worker, workers = (
             self._bound(loop.options["index"], loop.name),
             self._bound(loop.options["wave_size"], loop.name),
         )
-        self.counted(worker, total, workers, None, body)
+
+        def locate(tile: Scalar, extents: Sequence[Any]) -> list[Any]:
+            return self._grouped(tile, extents, group) if len(extents) == 2 else self._row_major(tile, extents)
+
+        shape = self.cluster_tile(loop.options["cluster_tile"], worker, workers, len(extents))
+        if shape is None:
+
+            def body(tile: Scalar) -> None:
+                indices = locate(tile, extents)
+                self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
+
+            self.counted(worker, total, workers, None, body)
+            return
+
+        # Clusters take tiles of clusters, and each block its own part of them. All blocks of a cluster go through the
+        # same iterations; where a cluster reaches over the end, some of its tiles do not exist.
+        blocks = 1
+        for extent in shape:
+            blocks *= extent
+        clusters = self.complete_clusters(blocks)
+        rank = self.block_rank()
+        coarse = [self.rounded_quotient(extent, size) for extent, size in zip(extents, shape, strict=True)]
+        total = coarse[0]
+        for extent in coarse[1:]:
+            total = self.binary("mul", total, extent)
+
+        def cluster_body(tile: Scalar) -> None:
+            indices: list[Any] = []
+            rest = rank
+            for index, size, extent in zip(locate(tile, coarse), shape, extents, strict=True):
+                if size > 1:
+                    place = self.math("floormod", (rest, size))
+                    rest = self.math("floordiv", (rest, size))
+                    index = self.binary("add", self.binary("mul", index, size), place)
+                    if not isinstance(extent, int) or extent % size:
+                        self.mask_effects_beyond(index, extent)
+                indices.append(index)
+            self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
+
+        self.counted(self.cluster_index(0, loop.name), total, clusters, None, cluster_body)
 
     def _row_major(self, tile: Any, extents: Sequence[Any]) -> list[Any]:
         indices: list[Any] = []

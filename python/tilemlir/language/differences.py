@@ -82,9 +82,9 @@ DIFFERENCES: dict[str, str] = {
     "serial": "a step known at run time must be positive",
     "reshape": "also of contiguous tensors and of fragments",
     "view": "another element type of buffers only",
-    "Persistent": "`num_stages` has no effect",
+    "Persistent": "`num_stages` has no effect; `cluster_tile` is ours",
+    "cluster_sync": "a program that uses it gets no producer role from the compiler",
     "ptx": "ours",
     "num_sms": "ours",
-    "block_rank_in_cluster": "not together with `T.use_swizzle`",
     "annotate_l2_hit_ratio": "has no effect, with a warning",
 }

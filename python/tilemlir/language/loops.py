@@ -125,16 +125,28 @@ def grid(*extents: Any) -> Any:
     return Loop("grid", "T.grid", extents)
 
 
-def Persistent(domain: Sequence[Any], wave_size: Any, index: Any, group_size: int = 8, num_stages: int = 0) -> Any:
+def Persistent(
+    domain: Sequence[Any],
+    wave_size: Any,
+    index: Any,
+    group_size: int = 8,
+    num_stages: int = 0,
+    cluster_tile: Sequence[int] | None = None,
+) -> Any:
     """Tiles of ``domain`` that worker ``index`` of ``wave_size`` handles, one after the other.
 
     ``for bx, by in T.Persistent([tiles_m, tiles_n], T.num_sms(), block)``: every tile is visited once by one worker.
     Two-dimensional domains are walked in groups of ``group_size`` rows, so that concurrent workers share operands.
     ``num_stages`` is accepted and has no effect: the loop inside of a tile is the one to pipeline.
+
+    In a kernel of one grid dimension with ``cluster_dims``, whose blocks are the workers, the blocks of a cluster work
+    on neighbouring tiles at the same time: ``cluster_tile`` (with as many tiles as a cluster has blocks) of them per
+    dimension of the domain; by default all along the first one, so that with rows first they share the columns'
+    operand. ``group_size`` then counts clusters. The grid is rounded up to whole clusters. Tiles beyond the domain
+    have no effect.
     """
-    return Loop(
-        "persistent", "T.Persistent", tuple(domain), {"wave_size": wave_size, "index": index, "group_size": group_size}
-    )
+    options = {"wave_size": wave_size, "index": index, "group_size": group_size, "cluster_tile": cluster_tile}
+    return Loop("persistent", "T.Persistent", tuple(domain), options)
 
 
 def num_sms() -> Any:

@@ -27,8 +27,9 @@ _TENSOR_MEMORY = (
 )
 _BLOCK_SCALED = "sparse and block-scaled matrix products are not available yet"
 _CLUSTER = (
-    "barriers and copies between the blocks of a cluster are not available to programs yet; "
-    "T.Kernel(cluster_dims=...) launches clusters and T.block_rank_in_cluster gives a block's number"
+    "mbarriers and copies between the blocks of a cluster are not available to programs yet; in a T.Kernel with "
+    "cluster_dims, plain T.copy in T.Pipelined is shared by the blocks where they load the same, and T.cluster_sync "
+    "is their barrier"
 )
 _EXPLICIT = (
     "this part of the explicit layer is not available yet; T.tma_copy, T.wgmma_gemm and barriers are, and plain T.copy "
@@ -72,7 +73,7 @@ REASONS: dict[str, str] = {
         ).split(),
         _BLOCK_SCALED,
     ),
-    **dict.fromkeys("alloc_cluster_barrier copy_cluster cluster_arrive cluster_wait cluster_sync".split(), _CLUSTER),
+    **dict.fromkeys("alloc_cluster_barrier copy_cluster".split(), _CLUSTER),
     **dict.fromkeys("async_copy ptx_cp_async ptx_commit_group ptx_wait_group ptx_ldmatrix tma_load".split(), _EXPLICIT),
     **dict.fromkeys("ptr make_tensor make_tensor_from_addr access_ptr address_of".split(), _POINTERS),
     "sync_grid": _GRID,

@@ -61,6 +61,8 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // copy has extent 1 are coordinates. One thread of the role is enough already.
 // CHECK-LABEL: @slot
 // CHECK: %[[MAP:.*]] = tile_gpu.tensor_map %{{.*}} <dims = [128 : 1, dim(0, 1) : 512, 4 : 128, 2 : stride(0, 0)], box = [64, 64, 1, 1], swizzle = 128>
+// A warp without work fetches the descriptor.
+// CHECK: tile_gpu.tma_prefetch_map %[[MAP]]
 // CHECK: scf.if
 // CHECK: tile_gpu.elect
 // CHECK: scf.if

@@ -190,11 +190,21 @@ IntegerRange IntegerAnalysis::getRange(const LinearForm &form) {
   return clampRange(lower, upper);
 }
 
+/// Blocks of a cluster along an axis of the grid.
+static int64_t getClusterExtent(KernelOp kernel, unsigned axis) {
+  std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster();
+  return cluster && axis < cluster->size() ? (*cluster)[axis] : 1;
+}
+
 IntegerRange IntegerAnalysis::getArgumentRange(BlockArgument argument) {
   Operation *owner = argument.getOwner()->getParentOp();
   if (auto kernel = dyn_cast<KernelOp>(owner)) {
-    IntegerRange extent = getRange(kernel.getGrid()[argument.getArgNumber()]);
-    return clampRange(0, std::max<int64_t>(extent.upper - 1, 0));
+    unsigned axis = argument.getArgNumber();
+    int64_t blocks = getRange(kernel.getGrid()[axis]).upper;
+    // Grids are made of whole clusters.
+    int64_t cluster = getClusterExtent(kernel, axis);
+    blocks = (blocks + cluster - 1) / cluster * cluster;
+    return clampRange(0, std::max<int64_t>(blocks - 1, 0));
   }
   if (auto loop = dyn_cast<PipelinedOp>(owner)) {
     int64_t lower = getRange(loop.getLower()).lower;
@@ -383,11 +393,16 @@ IntegerAnalysis::getCeilDivBound(Value value) {
   }
   Operation *owner = argument.getOwner()->getParentOp();
   Value limit;
-  if (auto kernel = dyn_cast<KernelOp>(owner))
-    limit = kernel.getGrid()[argument.getArgNumber()];
-  else if (auto loop = dyn_cast<PipelinedOp>(owner))
+  if (auto kernel = dyn_cast<KernelOp>(owner)) {
+    unsigned axis = argument.getArgNumber();
+    limit = kernel.getGrid()[axis];
+    int64_t cluster = getClusterExtent(kernel, axis);
+    if (cluster > 1 && getDivisor(limit) % cluster != 0)
+      return std::nullopt;
+  }
+  if (auto loop = dyn_cast<PipelinedOp>(owner)) {
     limit = loop.getUpper();
-  else if (auto loop = dyn_cast<scf::ForOp>(owner)) {
+  } else if (auto loop = dyn_cast<scf::ForOp>(owner)) {
     if (argument == loop.getInductionVar() &&
         getRange(loop.getStep()).lower > 0)
       limit = loop.getUpperBound();

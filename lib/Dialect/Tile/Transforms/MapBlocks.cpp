@@ -1,14 +1,20 @@
 //===- MapBlocks.cpp - tile-map-blocks --------------------------*- C++ -*-===//
 //
 // Renumbers blocks so that those that run together share rows or columns of the
-// grid, which keeps operands in the L2 cache.
+// grid, which keeps operands in the L2 cache. Makes the grid one of whole
+// clusters; the blocks that this adds have no effect.
 //
 //===----------------------------------------------------------------------===//
+#include "IntegerAnalysis.h"
+
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 
-#include "tilemlir/Dialect/Tile/IR/Tile.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::tile {
@@ -18,6 +24,182 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// Work that does not exist
+//===----------------------------------------------------------------------===//
+
+/// Operations that others see: they write tensors, print or assert.
+static bool hasOutsideEffect(Operation *op) {
+  if (isa<PrintOp, AssertOp>(op))
+    return true;
+  // All iterations of a parallel loop are one operation of all threads.
+  if (isa<ParallelOp>(op) && op->walk([](Operation *inner) {
+                                 return isa<PrintOp, AssertOp>(inner)
+                                            ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+                               }).wasInterrupted())
+    return true;
+  SmallVector<BufferAccess> accesses;
+  collectAccesses(op, accesses);
+  return llvm::any_of(accesses, [](const BufferAccess &access) {
+    return access.isWrite && isa<MemRefType>(access.root.getType());
+  });
+}
+
+/// Whether a write that begins at `offset` in dimension `dim` of `tensor` is
+/// beyond its end wherever `index < limit` does not hold. `limit` is a constant,
+/// or the number of steps that cover the dimension.
+static bool isBeyondEnd(Value offset, Value tensor, int64_t dim, Value index,
+                        Value limit, IntegerAnalysis &integers) {
+  auto type = cast<MemRefType>(tensor.getType());
+  LinearForm place = getLinearForm(offset), step = getLinearForm(index);
+  if (step.terms.empty() || step.constant != 0)
+    return false;
+  auto [term, coefficient] = step.terms.front();
+  int64_t factor = place.getCoefficient(term) / coefficient;
+  if (factor <= 0)
+    return false;
+  LinearForm rest = place;
+  rest.add(step, -factor);
+  int64_t begin = integers.getRange(rest).lower;
+  if (std::optional<int64_t> constant = getConstantIntValue(limit))
+    return !type.isDynamicDim(dim) &&
+           factor * *constant + begin >= type.getDimSize(dim);
+  // limit * divisor >= extent.
+  auto steps = limit.getDefiningOp<arith::CeilDivSIOp>();
+  std::optional<int64_t> divisor =
+      steps ? getConstantIntValue(steps.getRhs()) : std::nullopt;
+  return divisor && *divisor > 0 && factor >= *divisor && begin >= 0 &&
+         type.isDynamicDim(dim) &&
+         getRepresentative(steps.getLhs()) == findDynamicExtent(tensor, dim);
+}
+
+/// Whether `op` has no effect anyway where one of `conditions` does not hold:
+/// all that it writes is beyond the ends of tensors.
+static bool isClippedAnyway(Operation *op, ArrayRef<Value> conditions,
+                            IntegerAnalysis &integers) {
+  if (OptionsAttr::of(op).getFlag("disable_bounds_checks", false) ||
+      !isa<CopyOp, CopyAsyncOp, StoreOp>(op))
+    return false;
+  SmallVector<BufferAccess> accesses;
+  collectAccesses(op, accesses);
+  return llvm::all_of(conditions, [&](Value condition) {
+    auto below = condition.getDefiningOp<arith::CmpIOp>();
+    if (!below || below.getPredicate() != arith::CmpIPredicate::slt)
+      return false;
+    return llvm::all_of(accesses, [&](const BufferAccess &access) {
+      if (!access.isWrite || !isa<MemRefType>(access.root.getType()))
+        return true;
+      for (auto [dim, range] : llvm::enumerate(access.region))
+        if (range.base && range.offset >= 0 &&
+            isBeyondEnd(range.base, access.root, dim, below.getLhs(),
+                        below.getRhs(), integers))
+          return true;
+      return false;
+    });
+  });
+}
+
+/// Puts what has an effect behind `begin`, in its block, under the condition
+/// that all of `conditions` hold.
+static void maskEffects(Operation *begin, ArrayRef<Value> conditions,
+                        Value condition) {
+  IntegerAnalysis integers(begin);
+  SmallVector<Operation *> masked;
+  for (Operation *op = begin->getNextNode(); op; op = op->getNextNode())
+    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      if (hasOutsideEffect(inner)) {
+        if (!isClippedAnyway(inner, conditions, integers))
+          masked.push_back(inner);
+        return WalkResult::skip();
+      }
+      return isa<ParallelOp>(inner) ? WalkResult::skip()
+                                    : WalkResult::advance();
+    });
+  for (Operation *op : masked) {
+    OpBuilder builder(op);
+    // What an atomic operation gives is used inside of the work only.
+    SmallVector<Type> types(op->getResultTypes());
+    auto branch = scf::IfOp::create(builder, op->getLoc(), types, condition,
+                                    /*withElseRegion=*/!types.empty());
+    for (auto [result, replacement] :
+         llvm::zip(op->getResults(), branch.getResults()))
+      result.replaceAllUsesWith(replacement);
+    op->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
+    if (types.empty())
+      continue;
+    auto inThen = OpBuilder::atBlockEnd(branch.thenBlock());
+    scf::YieldOp::create(inThen, op->getLoc(), op->getResults());
+    auto inElse = OpBuilder::atBlockEnd(branch.elseBlock());
+    SmallVector<Value> none;
+    for (Type type : types)
+      none.push_back(arith::ConstantOp::create(inElse, op->getLoc(),
+                                               inElse.getZeroAttr(type)));
+    scf::YieldOp::create(inElse, op->getLoc(), none);
+  }
+}
+
+static void consumeMasks(KernelOp kernel) {
+  SmallVector<MaskEffectsOp> masks;
+  kernel.walk([&](MaskEffectsOp mask) { masks.push_back(mask); });
+  for (MaskEffectsOp mask : masks) {
+    Value condition = mask.getCondition();
+    maskEffects(mask, condition, condition);
+    mask.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Whole clusters
+//===----------------------------------------------------------------------===//
+
+/// Rounds the grid up to whole clusters.
+static LogicalResult completeClusters(KernelOp kernel) {
+  ClusterShape cluster(kernel);
+  if (cluster.getBlocks() == 1)
+    return success();
+  for (size_t axis = kernel.getGrid().size(); axis < 3; ++axis)
+    if (cluster.extents[axis] > 1)
+      return kernel.emitError("a cluster extends along axis ")
+             << "xyz"[axis] << " of a grid that has only "
+             << kernel.getGrid().size()
+             << (kernel.getGrid().size() == 1 ? " dimension" : " dimensions");
+  IntegerAnalysis integers(kernel);
+  ImplicitLocOpBuilder b(kernel.getLoc(), kernel);
+  ImplicitLocOpBuilder inKernel = ImplicitLocOpBuilder::atBlockBegin(
+      kernel.getLoc(), kernel.getBodyBlock());
+  Value exists;
+  SmallVector<Value> conditions;
+  for (unsigned axis = 0; axis < kernel.getGrid().size(); ++axis) {
+    int64_t extent = cluster.extents[axis];
+    Value blocks = kernel.getGrid()[axis];
+    if (extent == 1 || integers.getDivisor(blocks) % extent == 0)
+      continue;
+    Value rounded;
+    if (std::optional<int64_t> constant = getConstantIntValue(blocks)) {
+      int64_t whole = (*constant + extent - 1) / extent * extent;
+      rounded = arith::ConstantIntOp::create(b, whole, 32);
+    } else {
+      Value step = arith::ConstantIntOp::create(b, extent, 32);
+      rounded = arith::MulIOp::create(
+          b, arith::CeilDivSIOp::create(b, blocks, step), step);
+    }
+    kernel.getGridMutable()[axis].set(rounded);
+    Value inside =
+        arith::CmpIOp::create(inKernel, arith::CmpIPredicate::slt,
+                              kernel.getBlockIndex(axis), blocks);
+    conditions.push_back(inside);
+    exists = exists ? arith::AndIOp::create(inKernel, exists, inside) : inside;
+  }
+  if (exists)
+    maskEffects(exists.getDefiningOp(), conditions, exists);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Raster
+//===----------------------------------------------------------------------===//
 
 /// Walks panels of `panelSize` lines along the `minor` grid dimension; inside a
 /// panel the blocks run down the panel, then along `major`. The last panel may
@@ -34,6 +216,9 @@ using namespace mlir::tile;
 /// last blocks of one panel and the first of the next share data:
 ///
 ///   major  = panel odd ? majorExtent - 1 - major : major
+///
+/// Blocks of a cluster have to stay neighbours: there, the clusters of the grid
+/// are what is renumbered, and each block keeps its place in its cluster.
 static LogicalResult mapBlocks(KernelOp kernel) {
   RasterAttr raster = kernel.getRasterAttr();
   if (!raster)
@@ -46,17 +231,33 @@ static LogicalResult mapBlocks(KernelOp kernel) {
            << raster.getPanelSize();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(
       kernel.getLoc(), kernel.getBodyBlock());
-  Value x = kernel.getBlockIndex(0), y = kernel.getBlockIndex(1);
+  Value blockX = kernel.getBlockIndex(0), blockY = kernel.getBlockIndex(1);
+  Value x = blockX, y = blockY;
   Value gridX = kernel.getGrid()[0], gridY = kernel.getGrid()[1];
   // Rows of blocks share operand A: a row panel groups lines along y.
   bool row = raster.getOrder() == RasterOrder::Row;
-  Value minorExtent = row ? gridY : gridX;
-  Value majorExtent = row ? gridX : gridY;
-
+  Value minorExtent, majorExtent;
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, value, 32);
   };
-  SmallVector<Operation *> own;
+  // Coordinates in the cluster; null where it has one block.
+  Value inClusterX, inClusterY;
+  ClusterShape cluster(kernel);
+  auto countClusters = [&](unsigned axis, Value &index, Value &extent,
+                           Value &inCluster) {
+    if (cluster.extents[axis] == 1)
+      return;
+    Value blocks = constant(cluster.extents[axis]);
+    inCluster = arith::RemUIOp::create(b, index, blocks);
+    index = arith::DivUIOp::create(b, index, blocks);
+    extent = arith::DivUIOp::create(b, extent, blocks);
+  };
+  countClusters(0, x, gridX, inClusterX);
+  countClusters(1, y, gridY, inClusterY);
+  if (row)
+    minorExtent = gridY, majorExtent = gridX;
+  else
+    minorExtent = gridX, majorExtent = gridY;
   Value panelSize = constant(raster.getPanelSize());
   Value scaledY = arith::MulIOp::create(b, y, gridX);
   Value linear = arith::AddIOp::create(b, x, scaledY);
@@ -88,15 +289,24 @@ static LogicalResult mapBlocks(KernelOp kernel) {
   assumeIndex(minor, minorExtent);
   assumeIndex(major, majorExtent);
 
+  Value newX = row ? major : minor, newY = row ? minor : major;
+  auto backToBlocks = [&](unsigned axis, Value index, Value inCluster) {
+    if (!inCluster)
+      return index;
+    Value first =
+        arith::MulIOp::create(b, index, constant(cluster.extents[axis]));
+    return arith::AddIOp::create(b, first, inCluster).getResult();
+  };
+  newX = backToBlocks(0, newX, inClusterX);
+  newY = backToBlocks(1, newY, inClusterY);
   Operation *lastOwn = &*std::prev(b.getInsertionPoint());
   auto isOwn = [&](OpOperand &use) {
     Operation *user = use.getOwner();
     return user->getBlock() == kernel.getBodyBlock() &&
            (user == lastOwn || user->isBeforeInBlock(lastOwn));
   };
-  Value newX = row ? major : minor, newY = row ? minor : major;
-  x.replaceUsesWithIf(newX, [&](OpOperand &use) { return !isOwn(use); });
-  y.replaceUsesWithIf(newY, [&](OpOperand &use) { return !isOwn(use); });
+  blockX.replaceUsesWithIf(newX, [&](OpOperand &use) { return !isOwn(use); });
+  blockY.replaceUsesWithIf(newY, [&](OpOperand &use) { return !isOwn(use); });
   kernel.removeRasterAttr();
   return success();
 }
@@ -105,8 +315,11 @@ namespace {
 struct MapBlocks : tile::impl::TileMapBlocksBase<MapBlocks> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](KernelOp kernel) {
-      return failed(mapBlocks(kernel)) ? WalkResult::interrupt()
-                                       : WalkResult::skip();
+      consumeMasks(kernel);
+      // The raster sees the whole clusters.
+      bool ok = succeeded(completeClusters(kernel)) &&
+                succeeded(mapBlocks(kernel));
+      return ok ? WalkResult::skip() : WalkResult::interrupt();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/WgmmaFragments.h"
 
@@ -116,6 +117,17 @@ ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
           .wasInterrupted();
   if (hasRoles)
     return refuse("the program names its roles itself");
+  // The threads of a producer would not come.
+  bool meetsCluster =
+      kernel
+          .walk([](Operation *op) {
+            return isa<ClusterArriveOp, ClusterWaitOp>(op)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (meetsCluster)
+    return refuse("the program uses the barrier of the cluster itself");
 
   if (std::string why = whyTooFewRegisters(kernel); !why.empty())
     return refuse(why);

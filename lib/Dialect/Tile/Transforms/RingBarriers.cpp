@@ -12,9 +12,18 @@
 // in every iteration; conditions guard data only. Buffers that are used by the
 // same operations share their barriers: a channel.
 //
+// In a cluster, loads may fill slots of other blocks too. All blocks run the
+// same iterations of such a ring. A block fills a slot when it is empty in
+// every block that its loads reach: the consumers of all those arrive at its
+// barrier. Each block expects all bytes of its slot on its own full barrier,
+// whoever sends them; they may come before it does, because the arrival of its
+// producer is still missing.
+//
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/RingBarriers.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
@@ -34,17 +43,21 @@ struct Channel {
   /// that use the buffers. Null when nothing does.
   Operation *firstUse = nullptr, *lastUse = nullptr;
   AllocOp full, empty;
+  /// The sets of blocks of the cluster whose slots the copies fill; empty when
+  /// they fill those of the own block only.
+  SmallVector<ClusterAxes> reach;
 };
 
 class RingBuilder {
 public:
   RingBuilder(KernelOp kernel, WarpSpecializeOp roles)
-      : kernel(kernel), roles(roles) {}
+      : kernel(kernel), roles(roles), cluster(kernel) {}
 
   LogicalResult run();
 
 private:
   LogicalResult pairLoops();
+  LogicalResult findReach(Channel &channel, ArrayRef<CopyOp> copies);
   SmallVector<Channel> findChannels(scf::ForOp consumer);
   void createBarriers(Channel &channel, RingLoop &ring,
                       ArrayRef<CopyOp> copies);
@@ -55,11 +68,11 @@ private:
 
   KernelOp kernel;
   WarpSpecializeOp roles;
+  ClusterShape cluster;
   RoleAttr producerRole, consumerRole;
   Region *producer = nullptr, *consumer = nullptr;
   /// Ring loops of both roles, by the allocation of their position.
   llvm::MapVector<Operation *, std::pair<scf::ForOp, scf::ForOp>> loops;
-  Operation *lastInit = nullptr;
 };
 } // namespace
 
@@ -138,6 +151,28 @@ SmallVector<CopyOp> RingBuilder::getCopies(Channel &channel, scf::ForOp loop) {
   return copies;
 }
 
+LogicalResult RingBuilder::findReach(Channel &channel,
+                                     ArrayRef<CopyOp> copies) {
+  for (CopyOp copy : copies) {
+    ClusterAxes axes = getMulticastAxes(copy);
+    if (axes.empty())
+      continue;
+    bool known = llvm::all_of(axes, [&](int64_t axis) {
+      return axis >= 0 && axis < 3 && cluster.extents[axis] > 1;
+    });
+    if (!known || !isTmaCopy(copy))
+      return copy.emitError("is shared along axes that the cluster does not "
+                            "have, or not done by TMA");
+    if (!producerRole.getSingle())
+      return copy.emitError("is shared with other blocks of the cluster, which "
+                            "needs a producer of one thread");
+    if (!addReach(channel.reach, axes))
+      return copy.emitError("is shared along axes that overlap with those of "
+                            "another copy of its ring");
+  }
+  return success();
+}
+
 /// Bytes that a copy by TMA adds to the count of its barrier: its whole box.
 static int64_t getBytes(CopyOp copy) {
   int64_t elements = 1;
@@ -171,8 +206,9 @@ void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
   if (!producerRole.getSingle())
     arrivals += producerRole.getThreads();
   BarrierInitOp::create(builder, loc, channel.full.getResult(), arrivals);
+  int64_t blocks = getReached(cluster, /*rank=*/0, channel.reach).size();
   BarrierInitOp::create(builder, loc, channel.empty.getResult(),
-                        consumerRole.getWarps());
+                        consumerRole.getWarps() * blocks);
 }
 
 Value RingBuilder::getPhase(OpBuilder &builder, RingLoop &ring) {
@@ -244,9 +280,18 @@ void RingBuilder::consume(Channel &channel, RingLoop &ring) {
                         getPhase(builder, ring));
   if (channel.lastUse)
     builder.setInsertionPointAfter(channel.lastUse);
-  BarrierArriveOp::create(builder, loc, channel.empty.getResult(), ring.slot,
-                          ArrivalScope::Warp, IntegerAttr(),
-                          /*cp_async=*/false);
+  auto release =
+      BarrierArriveOp::create(builder, loc, channel.empty.getResult(),
+                              ring.slot, ArrivalScope::Warp, IntegerAttr(),
+                              /*cp_async=*/false);
+  setReach(release, channel.reach);
+}
+
+/// Lets all blocks of the cluster meet; only barriers are used behind it that
+/// their initialisation publishes itself, or nothing.
+static void meetCluster(OpBuilder &builder, Location loc) {
+  ClusterArriveOp::create(builder, loc, /*relaxed=*/true);
+  ClusterWaitOp::create(builder, loc);
 }
 
 LogicalResult RingBuilder::run() {
@@ -254,12 +299,17 @@ LogicalResult RingBuilder::run() {
     return failure();
   if (loops.empty())
     return success();
+  bool reachesOthers = false;
   for (auto &[alloc, pair] : loops) {
     RingLoop producing = *getRingLoop(pair.first);
     RingLoop consuming = *getRingLoop(pair.second);
     SmallVector<Channel> channels = findChannels(pair.second);
     for (Channel &channel : channels) {
-      createBarriers(channel, producing, getCopies(channel, pair.first));
+      SmallVector<CopyOp> copies = getCopies(channel, pair.first);
+      if (failed(findReach(channel, copies)))
+        return failure();
+      reachesOthers |= !channel.reach.empty();
+      createBarriers(channel, producing, copies);
       if (failed(produce(channel, producing)))
         return failure();
       consume(channel, consuming);
@@ -267,7 +317,15 @@ LogicalResult RingBuilder::run() {
   }
   // No role may use a barrier before it is initialised.
   OpBuilder builder(roles);
-  SyncThreadsOp::create(builder, roles.getLoc(), IntegerAttr(), IntegerAttr());
+  if (!reachesOthers) {
+    SyncThreadsOp::create(builder, roles.getLoc(), IntegerAttr(),
+                          IntegerAttr());
+    return success();
+  }
+  meetCluster(builder, roles.getLoc());
+  // No block may leave while others fill its slots or arrive at its barriers.
+  OpBuilder atEnd = OpBuilder::atBlockEnd(kernel.getBodyBlock());
+  meetCluster(atEnd, roles.getLoc());
   return success();
 }
 

@@ -231,6 +231,44 @@ SymbolicValue SymbolicExpressions::makeOpaque(const void *identity,
   return intern(std::move(node));
 }
 
+/// (x * factor + rest) divided by a multiple or divisor of the factor, or what
+/// is left of it: how blocks of a cluster calculate what they have in common.
+std::optional<SymbolicValue>
+SymbolicExpressions::divide(SymbolicValue dividend, int64_t divisor,
+                            bool wantsRest, unsigned width) {
+  if (dividend.isKnown || divisor <= 0)
+    return std::nullopt;
+  Node node = nodes[dividend.value];
+  int64_t rest = 0;
+  if (node.kind == Calculation::Add && node.operands[1].isKnown &&
+      !node.operands[0].isKnown) {
+    rest = node.operands[1].value;
+    Node inner = nodes[node.operands[0].value];
+    node = std::move(inner);
+  }
+  if (node.kind != Calculation::Mul || !node.operands[1].isKnown)
+    return std::nullopt;
+  SymbolicValue x = node.operands[0];
+  int64_t factor = node.operands[1].value;
+  if (rest < 0 || factor <= rest)
+    return std::nullopt;
+  auto known = [](int64_t value) { return SymbolicValue{value, true}; };
+  auto combine = [&](SymbolicValue base, int64_t times, int64_t plus) {
+    SymbolicValue product =
+        apply(Calculation::Mul, {base, known(times)}, width, width);
+    return apply(Calculation::Add, {product, known(plus)}, width, width);
+  };
+  if (factor % divisor == 0)
+    return wantsRest ? known(rest % divisor)
+                     : combine(x, factor / divisor, rest / divisor);
+  if (divisor % factor != 0)
+    return std::nullopt;
+  SymbolicValue by = known(divisor / factor);
+  if (!wantsRest)
+    return apply(Calculation::DivU, {x, by}, width, width);
+  return combine(apply(Calculation::RemU, {x, by}, width, width), factor, rest);
+}
+
 SymbolicValue SymbolicExpressions::apply(Calculation kind,
                                          ArrayRef<SymbolicValue> operands,
                                          unsigned operandWidth,
@@ -275,6 +313,15 @@ SymbolicValue SymbolicExpressions::apply(Calculation kind,
       return a;
     if (a == b)
       return zero;
+    break;
+  case Calculation::DivU:
+  case Calculation::RemU:
+    if (b == one)
+      return kind == Calculation::DivU ? a : zero;
+    if (b.isKnown)
+      if (std::optional<SymbolicValue> result =
+              divide(a, b.value, kind == Calculation::RemU, width))
+        return *result;
     break;
   case Calculation::Not:
     if (!a.isKnown && nodes[a.value].kind == Calculation::Not)

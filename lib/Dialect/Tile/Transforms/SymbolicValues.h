@@ -106,6 +106,8 @@ public:
 
 private:
   SymbolicValue intern(Node node);
+  std::optional<SymbolicValue> divide(SymbolicValue dividend, int64_t divisor,
+                                      bool rest, unsigned width);
   bool assignOperand(SymbolicValue node, int64_t number);
 
   std::vector<Node> nodes;

@@ -16,22 +16,26 @@ SyncExecution::SyncExecution(const SyncProgram &program,
                              SymbolicExpressions &expressions,
                              const SyncScenario &scenario)
     : program(program), expressions(expressions), scenario(scenario) {
+  for (int block = 0; block < program.blocks; ++block)
+    for (auto [index, role] : llvm::enumerate(program.roles))
+      for (bool isFirstWarp : {true, false}) {
+        Agent agent;
+        agent.block = block;
+        agent.role = index;
+        agent.isFirstWarp = isFirstWarp;
+        agent.warps = isFirstWarp ? 1 : role.warps - 1;
+        agent.threads = agent.warps * 32;
+        if (agent.warps > 0)
+          agents.push_back(std::move(agent));
+      }
   for (auto [index, role] : llvm::enumerate(program.roles)) {
-    for (bool isFirstWarp : {true, false}) {
-      Agent agent;
-      agent.role = index;
-      agent.isFirstWarp = isFirstWarp;
-      agent.warps = isFirstWarp ? 1 : role.warps - 1;
-      agent.threads = agent.warps * 32;
-      if (agent.warps > 0)
-        agents.push_back(std::move(agent));
-    }
     launchThreads += role.warps * 32;
     if (role.attr &&
         program.roles[firstRole].attr.getFirst() > role.attr.getFirst())
       firstRole = index;
   }
-  size_t components = 4 * agents.size() + program.numBarriers;
+  int numBarriers = program.numBarriers * program.blocks;
+  size_t components = 4 * agents.size() + numBarriers;
   for (Agent &agent : agents) {
     agent.clock.assign(components, 0);
     // Until something computes them.
@@ -43,24 +47,19 @@ SyncExecution::SyncExecution(const SyncProgram &program,
     agent.bothWays.resize(program.numBranches);
     for (auto [value, constant] : program.constants)
       agent.values[value] = {constant, true};
-    for (auto [index, value] : program.symbols) {
-      bool isBit = value.getType().isInteger(1);
-      SymbolicValue symbol = expressions.makeOpaque(
-          value.getAsOpaquePointer(), nullptr, {}, 0, isBit ? 1 : 64, false);
-      auto bound = program.bounds.find(index);
-      if (bound != program.bounds.end())
-        expressions.getNode(symbol).loop = bound->second;
-      agent.values[index] = symbol;
-    }
+    for (auto [index, value] : program.symbols)
+      agent.values[index] = makeSymbol(index, value, agent.block);
     for (auto [index, variable] : llvm::enumerate(agent.variables))
       variable = expressions.makeOpaque(&agent.variables, nullptr, {}, index,
                                         64, false);
   }
-  barriers.resize(program.numBarriers);
+  barriers.resize(numBarriers);
   for (Barrier &barrier : barriers)
     barrier.release = barrier.lastRelease = SyncClock(components, 0);
-  for (const SyncMemory &memory : program.memories)
-    records.emplace_back(memory.cells);
+  for (int block = 0; block < program.blocks; ++block)
+    for (const SyncMemory &memory : program.memories)
+      records.emplace_back(memory.cells);
+  clusterBarrier.clock.assign(components, 0);
 }
 
 void SyncExecution::run() {
@@ -124,7 +123,7 @@ bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
       const SyncBarriers &group = program.barriers[step.subject];
       int32_t time = tick(index);
       for (int slot = group.first; slot < group.first + group.count; ++slot) {
-        Barrier &barrier = barriers[slot];
+        Barrier &barrier = barriers[inBlock(slot, agent.block)];
         barrier.count = barrier.pending = step.number;
         barrier.initAgent = index;
         barrier.initTime = time;
@@ -139,6 +138,10 @@ bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
     return !actsAlone(agent) || expect(index, step);
   case StepKind::SyncThreads:
     return sync(index, step);
+  case StepKind::ClusterArrive:
+    return arriveInCluster(index, step);
+  case StepKind::ClusterWait:
+    return waitForCluster(index, step);
   case StepKind::CopyAsync:
     return copy(index, step);
   case StepKind::AsyncCommit:
@@ -200,7 +203,7 @@ int SyncExecution::getBarrier(Agent &agent, const SyncStep &step) {
                    Twine(group.count));
     return -1;
   }
-  return group.first + slot.value;
+  return inBlock(group.first + slot.value, agent.block);
 }
 
 bool SyncExecution::checkInitialised(int index, const SyncStep &step,
@@ -212,10 +215,12 @@ bool SyncExecution::checkInitialised(int index, const SyncStep &step,
     return false;
   }
   if (agents[index].clock[barrier.initAgent] < barrier.initTime) {
+    bool isOwn = agents[index].block == blockOf(slot);
     fail(step, nameBarrier(slot) +
-                   " may be used before it is initialised: a "
-                   "tile.sync_threads of all threads is missing after "
-                   "tile.barrier_init");
+                   " may be used before it is initialised: a " +
+                   (isOwn ? "tile.sync_threads of all threads"
+                          : "tile.cluster_arrive and tile.cluster_wait") +
+                   " is missing after tile.barrier_init");
     return false;
   }
   return true;
@@ -273,14 +278,28 @@ bool SyncExecution::arrive(int index, const SyncStep &step) {
   if (op.getScope() == ArrivalScope::Single && !actsAlone(agent))
     return true;
   int slot = getBarrier(agent, step);
-  if (slot < 0 || !checkInitialised(index, step, slot))
+  if (slot < 0)
     return false;
-  remember(agent, step, slot);
   int64_t arrivals = 1;
   if (op.getScope() == ArrivalScope::Thread && !isSingle(agent))
     arrivals = agent.threads;
   else if (op.getScope() == ArrivalScope::Warp)
     arrivals = agent.warps;
+  for (int64_t block : getTargets(agent, step)) {
+    if (!arriveAt(index, step, inBlock(slot, block), arrivals))
+      return false;
+    if (block != agent.block)
+      noteRemoteUse(index, step, block, index, agent.clock[index]);
+  }
+  return true;
+}
+
+bool SyncExecution::arriveAt(int index, const SyncStep &step, int slot,
+                             int64_t arrivals) {
+  Agent &agent = agents[index];
+  if (!checkInitialised(index, step, slot))
+    return false;
+  remember(agent, step, slot);
   Barrier &barrier = barriers[slot];
   if (agent.clock[phasesOf(slot)] < barrier.phase ||
       arrivals > barrier.pending) {
@@ -305,7 +324,7 @@ bool SyncExecution::arrive(int index, const SyncStep &step) {
   }
   barrier.pending -= arrivals;
   join(barrier.release, agent.clock);
-  if (op.getCpAsync())
+  if (cast<BarrierArriveOp>(step.op).getCpAsync())
     barrier.release[copiesOf(index)] =
         std::max(barrier.release[copiesOf(index)], agent.copies);
   return completePhase(slot);
@@ -369,12 +388,13 @@ bool SyncExecution::completePhase(int slot) {
 //===----------------------------------------------------------------------===//
 
 bool SyncExecution::sync(int index, const SyncStep &step) {
-  constexpr int kRoleBarriers = 1000, kBlockBarrier = 2000;
+  constexpr int kRoleBarriers = 1000, kBlockBarrier = 2000, kBlocks = 4000;
   Agent &agent = agents[index];
   remember(agent, step);
   int key = step.subject >= 0 ? step.subject
             : agent.inRole    ? kRoleBarriers + agent.role
                               : kBlockBarrier;
+  key += agent.block * kBlocks;
   Meeting &meeting = meetings[key];
   meeting.count = step.number    ? step.number
                   : agent.inRole ? program.roles[agent.role].warps * 32
@@ -434,12 +454,29 @@ bool SyncExecution::copy(int index, const SyncStep &step) {
                      agent.copies);
   }
   int slot = getBarrier(agent, step);
-  if (slot < 0 || !checkInitialised(index, step, slot))
+  if (slot < 0)
+    return false;
+  // Each of the blocks that share a load sends its part to all of them.
+  SmallVector<int64_t, 4> targets = getTargets(agent, step);
+  for (int64_t block : targets)
+    if (!deliver(index, step, inBlock(slot, block),
+                 step.number / targets.size()))
+      return false;
+  return true;
+}
+
+bool SyncExecution::deliver(int index, const SyncStep &step, int slot,
+                            int64_t bytes) {
+  Agent &agent = agents[index];
+  if (!checkInitialised(index, step, slot))
     return false;
   remember(agent, step, slot);
   Barrier &barrier = barriers[slot];
+  if (blockOf(slot) != agent.block)
+    noteRemoteUse(index, step, blockOf(slot), phasesOf(slot),
+                  barrier.phase + 1);
   if (!accessAll(index, step, AccessKind::Tma, phasesOf(slot),
-                 barrier.phase + 1))
+                 barrier.phase + 1, blockOf(slot)))
     return false;
   SmallVector<SyncNote> notes;
   if (barrier.lastExpect)
@@ -448,12 +485,12 @@ bool SyncExecution::copy(int index, const SyncStep &step) {
   if (agent.clock[phasesOf(slot)] < barrier.phase) {
     fail(step,
          "wrong number of bytes: the phase of " + nameBarrier(slot) +
-             " that this copy of " + Twine(step.number) +
+             " that this copy of " + Twine(bytes) +
              " bytes belongs to may complete without them",
          notes);
     return false;
   }
-  barrier.copied += step.number;
+  barrier.copied += bytes;
   barrier.lastCopy = &step;
   barrier.lastCopyPhase = barrier.phase;
   tick(index);
@@ -470,10 +507,10 @@ bool SyncExecution::copy(int index, const SyncStep &step) {
 }
 
 bool SyncExecution::accessAll(int index, const SyncStep &step, AccessKind kind,
-                              int component, int32_t time) {
+                              int component, int32_t time, int block) {
   for (int number = 0; number < step.numAccesses; ++number)
     if (!access(index, step, program.accesses[step.firstAccess + number], kind,
-                component, time))
+                component, time, block))
       return false;
   return true;
 }
@@ -486,7 +523,11 @@ bool SyncExecution::conflicts(const Record &before, const Record &now,
     return false;
   bool beforeThreads = before.kind == AccessKind::Threads;
   bool nowThreads = now.kind == AccessKind::Threads;
-  if (agents[before.agent].role == agents[now.agent].role) {
+  bool sameBlock = agents[before.agent].block == agents[now.agent].block;
+  // Blocks that share a load write different parts of its tile.
+  if (!sameBlock && before.step == now.step && before.kind == now.kind)
+    return false;
+  if (sameBlock && agents[before.agent].role == agents[now.agent].role) {
     if (beforeThreads && nowThreads)
       return false;
     if (before.kind == AccessKind::Product && now.kind == AccessKind::Product)
@@ -504,8 +545,9 @@ bool SyncExecution::conflicts(const Record &before, const Record &now,
 
 bool SyncExecution::access(int index, const SyncStep &step,
                            const AccessTemplate &access, AccessKind kind,
-                           int component, int32_t time) {
+                           int component, int32_t time, int block) {
   Agent &agent = agents[index];
+  int firstMemory = block * program.memories.size();
   const SyncMemory &memory = program.memories[access.memory];
   Record record{&step, index, kind, access.isWrite, component, time, {}};
   for (const AccessRange &range : access.region) {
@@ -526,7 +568,7 @@ bool SyncExecution::access(int index, const SyncStep &step,
   }
   // Fragments belong to the agent.
   for (int64_t cell = first; cell <= last; ++cell) {
-    std::vector<Record> &list = records[access.memory][cell];
+    std::vector<Record> &list = records[firstMemory + access.memory][cell];
     for (const Record &before : list) {
       if (memory.isFragment && before.agent != index)
         continue;
@@ -557,7 +599,7 @@ bool SyncExecution::access(int index, const SyncStep &step,
       int64_t otherBegin = second.offset + cell * otherSize;
       if (otherBegin >= end || otherBegin + otherSize <= begin)
         continue;
-      for (const Record &before : records[other][cell])
+      for (const Record &before : records[firstMemory + other][cell])
         if (agent.clock[before.component] < before.time &&
             conflicts(before, record, /*sameMemory=*/false)) {
           failAccess(before, record, access.memory, first, other);
@@ -566,207 +608,4 @@ bool SyncExecution::access(int index, const SyncStep &step,
     }
   }
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// The end
-//===----------------------------------------------------------------------===//
-
-void SyncExecution::checkEnd() {
-  for (auto [index, agent] : llvm::enumerate(agents)) {
-    if (agent.products > agent.clock[productsOf(index)])
-      return fail(*agent.lastProduct,
-                  "asynchronous work is left at the end of the kernel: no "
-                  "tile.mma_wait covers this product");
-    if (agent.stores > agent.clock[storesOf(index)])
-      return fail(*agent.lastStore,
-                  "asynchronous work is left at the end of the kernel: no "
-                  "tile.bulk_wait covers this store");
-  }
-  for (auto [slot, barrier] : llvm::enumerate(barriers)) {
-    if (barrier.expected != barrier.copied)
-      return fail(barrier.lastExpect ? *barrier.lastExpect : *barrier.lastCopy,
-                  "wrong number of bytes: " + nameBarrier(slot) + " expects " +
-                      Twine(barrier.expected) +
-                      " bytes in its last phase, but " + Twine(barrier.copied) +
-                      " are copied");
-    int component = phasesOf(slot);
-    if (barrier.lastCopyPhase >= 0 &&
-        llvm::none_of(agents, [&, &barrier = barrier](const Agent &agent) {
-          return agent.clock[component] > barrier.lastCopyPhase;
-        }))
-      return fail(*barrier.lastCopy,
-                  "asynchronous work is left at the end of the kernel: nobody "
-                  "waits for " +
-                      nameBarrier(slot) + " after this copy");
-  }
-}
-
-void SyncExecution::reportDeadlock() {
-  std::string text;
-  SmallVector<SyncNote> notes;
-  const SyncStep *first = nullptr;
-  for (auto [index, agent] : llvm::enumerate(agents)) {
-    if (agent.state == State::Done || agent.state == State::Ready)
-      continue;
-    const SyncStep &step = program.steps[agent.position];
-    // The others of a role usually wait for the same.
-    if (index > 0 && agents[index - 1].role == agent.role &&
-        agents[index - 1].state == agent.state &&
-        agents[index - 1].position == agent.position &&
-        agents[index - 1].waitsFor == agent.waitsFor)
-      continue;
-    if (!first)
-      first = &step;
-    text += text.empty() ? "" : "; ";
-    text += nameAgent(index) + " waits ";
-    if (agent.state == State::AtBarrier) {
-      Barrier &barrier = barriers[agent.waitsFor];
-      if (barrier.pending == 0) {
-        const SyncStep &place = barrier.lastExpect ? *barrier.lastExpect : step;
-        SmallVector<SyncNote> others = {
-            {step.op->getLoc(), nameAgent(index) + " waits here"}};
-        return fail(place,
-                    "wrong number of bytes: " + nameBarrier(agent.waitsFor) +
-                        " expects " + Twine(barrier.expected) +
-                        " bytes in this phase, but " + Twine(barrier.copied) +
-                        " are copied",
-                    others);
-      }
-      text += "for parity " + std::to_string(agent.parity) + " of " +
-              nameBarrier(agent.waitsFor) + " (" +
-              std::to_string(barrier.count - barrier.pending) + " of " +
-              std::to_string(barrier.count) + " arrivals)";
-    } else {
-      const Meeting &meeting = meetings[agent.waitsFor];
-      text += "at tile.sync_threads (" + std::to_string(meeting.arrived) +
-              " of " + std::to_string(meeting.count) + " threads)";
-    }
-    if (FileLineColLoc location = getFileLocation(step.op->getLoc()))
-      text += " since line " + std::to_string(location.getLine());
-    notes.push_back({step.op->getLoc(), nameAgent(index) + " waits here"});
-  }
-  fail(*first, "deadlock: " + text, ArrayRef<SyncNote>(notes).drop_front());
-}
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-std::string SyncExecution::nameBarrier(int slot) const {
-  const SyncBarriers &group = program.getBarriers(slot);
-  return getUserName(group.buffer) + "[" + std::to_string(slot - group.first) +
-         "]";
-}
-
-std::string SyncExecution::nameAgent(int index) const {
-  return program.roles[agents[index].role].name;
-}
-
-void SyncExecution::fail(const SyncStep &step, const Twine &message,
-                         ArrayRef<SyncNote> notes) {
-  if (!fault)
-    fault = SyncFault{step.op->getLoc(), message.str(),
-                      SmallVector<SyncNote>(notes)};
-}
-
-bool SyncExecution::giveUp(const SyncStep &step, const Twine &reason) {
-  if (!unverified)
-    unverified = SyncNote{step.op->getLoc(), reason.str()};
-  return true;
-}
-
-static std::string nameOperation(Operation *op) {
-  return op->getName().stripDialect().str();
-}
-
-void SyncExecution::failAccess(const Record &before, const Record &now,
-                               int memoryIndex, int64_t cell, int otherMemory) {
-  int index = now.agent;
-  const SyncMemory &memory = program.memories[memoryIndex];
-  std::string place = getUserName(memory.buffer);
-  if (memory.cells > 1)
-    place = "slot " + std::to_string(cell) + " of " + place;
-  std::string mine = nameOperation(now.step->op);
-  std::string other =
-      nameOperation(before.step->op) + " of " + nameAgent(before.agent);
-  std::string text;
-  if (memory.isFragment)
-    text = "early use: " + mine + " uses " + place +
-           " before a tile.mma_wait covers " + nameOperation(before.step->op);
-  else if (!now.isWrite)
-    text = "early read: " + mine + " of " + nameAgent(index) + " reads " +
-           place + " while " + other + " may still fill it";
-  else if (!before.isWrite)
-    text = "early overwrite: " + mine + " of " + nameAgent(index) +
-           (now.kind == AccessKind::Tma ? " starts to fill " : " writes ") +
-           place + " while " + other + " may still read it";
-  else
-    text = "early overwrite: " + mine + " of " + nameAgent(index) + " writes " +
-           place + " while " + other + " may still write it";
-  if (otherMemory != memoryIndex)
-    text += ", which has the place of " +
-            getUserName(program.memories[otherMemory].buffer);
-  fail(*now.step, text,
-       SyncNote{before.step->op->getLoc(), "the other access is here"});
-}
-
-void SyncExecution::remember(Agent &agent, const SyncStep &step, int barrier,
-                             int64_t parity) {
-  constexpr size_t kKept = 4;
-  if (agent.trace.size() == kKept)
-    agent.trace.erase(agent.trace.begin());
-  agent.trace.push_back({&step, barrier, parity});
-}
-
-std::string SyncExecution::describe(const TraceEntry &entry) const {
-  std::string text = nameOperation(entry.step->op);
-  if (entry.barrier >= 0)
-    text += " " + nameBarrier(entry.barrier);
-  if (entry.step->kind == StepKind::BarrierWait)
-    text += ", parity " + std::to_string(entry.parity);
-  if (entry.step->kind == StepKind::MmaWait)
-    text += ", pending " + std::to_string(entry.step->number);
-  if (entry.step->kind == StepKind::CopyAsync ||
-      entry.step->kind == StepKind::Access) {
-    // What it writes, else what it reads, of the memory that is followed.
-    const AccessTemplate *shown = nullptr;
-    for (int index = 0; index < entry.step->numAccesses; ++index) {
-      const AccessTemplate &access =
-          program.accesses[entry.step->firstAccess + index];
-      if (!shown || access.isWrite)
-        shown = &access;
-    }
-    if (shown)
-      text += (shown->isWrite ? " to " : " from ") +
-              getUserName(program.memories[shown->memory].buffer);
-  }
-  return text;
-}
-
-/// The last steps of each role: of the agent that came less far.
-void SyncExecution::addTraces(SyncFault &fault) {
-  for (auto [role, info] : llvm::enumerate(program.roles)) {
-    for (const Agent &agent : agents) {
-      if (agent.role != static_cast<int>(role) || !agent.isFirstWarp ||
-          agent.trace.empty())
-        continue;
-      for (auto [index, entry] : llvm::enumerate(agent.trace))
-        fault.notes.push_back(
-            {entry.step->op->getLoc(),
-             info.name + ", " +
-                 (index + 1 == agent.trace.size()
-                      ? std::string("last step")
-                      : std::to_string(agent.trace.size() - 1 - index) +
-                            " before") +
-                 ": " + describe(entry)});
-    }
-  }
-  if (!choices.empty()) {
-    std::string text = "this happens when ";
-    size_t shown = std::min<size_t>(choices.size(), 4);
-    for (size_t index = 0; index < shown; ++index)
-      text += (index ? ", " : "") + choices[index];
-    fault.notes.push_back({fault.location, text});
-  }
 }

@@ -8,11 +8,16 @@
 // than its phase counts, and no phase completes while a wait for the phase
 // before it may still be under way; both are checked with the same clocks.
 //
+// Blocks of a cluster that use each other's shared memory have agents, barriers
+// and memory of their own; block indices differ by the place in the cluster.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCEXECUTION_H
 #define TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCEXECUTION_H
 
 #include "SyncProgram.h"
+
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::tile {
 
@@ -67,7 +72,7 @@ public:
   SmallVector<std::string> choices;
 
 private:
-  enum class State { Ready, AtBarrier, AtSync, Done };
+  enum class State { Ready, AtBarrier, AtSync, AtCluster, Done };
   struct TraceEntry {
     const SyncStep *step;
     int barrier;
@@ -77,6 +82,8 @@ private:
     int64_t counter = 0, step = 1, remaining = 0, skipAt = -1, skip = 0;
   };
   struct Agent {
+    /// Rank of the block.
+    int block = 0;
     int role = 0;
     bool isFirstWarp = true, inRole = false;
     int64_t threads = 0, warps = 0;
@@ -92,6 +99,8 @@ private:
     /// Copies (stores) up to each closed group.
     SmallVector<int32_t> copyGroups, storeGroups;
     const SyncStep *lastProduct = nullptr, *lastStore = nullptr;
+    /// Arrivals at the barrier of the cluster, and waits that followed.
+    int32_t clusterArrivals = 0, clusterWaits = 0;
     int waitsFor = -1;
     int64_t parity = 0;
     std::vector<TraceEntry> trace;
@@ -120,6 +129,17 @@ private:
     SyncClock clock;
     SmallVector<int> agents;
   };
+  struct ClusterBarrier {
+    int64_t arrived = 0;
+    int32_t phase = 0;
+    SyncClock clock, release;
+  };
+  /// Another block's use of the shared memory of a block.
+  struct RemoteUse {
+    const SyncStep *step = nullptr;
+    int agent = 0;
+    int32_t time = 0;
+  };
   enum class AccessKind { Threads, Product, CpAsync, Tma, Store };
   struct Record {
     const SyncStep *step;
@@ -137,6 +157,7 @@ private:
   bool stepValues(Agent &agent, const SyncStep &step);
   bool stepControl(Agent &agent, const SyncStep &step);
   SymbolicValue opaque(Agent &agent, const SyncStep &step, int result);
+  SymbolicValue makeSymbol(int index, Value value, int block);
   std::optional<int64_t> getElement(Agent &agent, const SyncStep &step,
                                     int firstIndex);
   std::optional<bool> decide(SymbolicValue value);
@@ -152,14 +173,29 @@ private:
   bool checkInitialised(int index, const SyncStep &step, int barrier);
   bool wait(int index, const SyncStep &step);
   bool arrive(int index, const SyncStep &step);
+  bool arriveAt(int index, const SyncStep &step, int slot, int64_t arrivals);
   bool expect(int index, const SyncStep &step);
   bool sync(int index, const SyncStep &step);
   bool copy(int index, const SyncStep &step);
+  bool deliver(int index, const SyncStep &step, int slot, int64_t bytes);
+  bool arriveInCluster(int index, const SyncStep &step);
+  bool waitForCluster(int index, const SyncStep &step);
+  /// The ranks of the blocks that a step reaches.
+  SmallVector<int64_t, 4> getTargets(const Agent &agent,
+                                     const SyncStep &step) const;
+  void noteRemoteUse(int index, const SyncStep &step, int block, int component,
+                     int32_t time);
+  void checkExits();
   bool completePhase(int barrier);
   bool access(int index, const SyncStep &step, const AccessTemplate &access,
-              AccessKind kind, int component, int32_t time);
+              AccessKind kind, int component, int32_t time, int block);
+  /// In the shared memory of `block`.
   bool accessAll(int index, const SyncStep &step, AccessKind kind,
-                 int component, int32_t time);
+                 int component, int32_t time, int block);
+  bool accessAll(int index, const SyncStep &step, AccessKind kind,
+                 int component, int32_t time) {
+    return accessAll(index, step, kind, component, time, agents[index].block);
+  }
   bool conflicts(const Record &before, const Record &now, bool sameMemory);
   void checkEnd();
   void reportDeadlock();
@@ -186,6 +222,11 @@ private:
   int copiesOf(int agent) const { return 2 * agents.size() + agent; }
   int storesOf(int agent) const { return 3 * agents.size() + agent; }
   int phasesOf(int barrier) const { return 4 * agents.size() + barrier; }
+  /// The barrier of `block` at the place of `slot`, which is one of any block.
+  int inBlock(int slot, int block) const {
+    return slot % program.numBarriers + block * program.numBarriers;
+  }
+  int blockOf(int slot) const { return slot / program.numBarriers; }
   bool actsAlone(const Agent &agent) const {
     return agent.isFirstWarp && (agent.inRole || agent.role == firstRole);
   }
@@ -200,6 +241,9 @@ private:
   std::vector<Barrier> barriers;
   std::vector<std::vector<std::vector<Record>>> records;
   llvm::DenseMap<int, Meeting> meetings;
+  ClusterBarrier clusterBarrier;
+  /// The last use of each block by each component of the clocks.
+  llvm::MapVector<std::pair<int, int>, RemoteUse> remoteUses;
   int firstRole = 0;
   int64_t launchThreads = 0;
 };

@@ -7,7 +7,9 @@
 #include "SyncProgram.h"
 #include "IntegerAnalysis.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,7 +25,7 @@ static bool isProtocol(Operation *op) {
   return isa<BarrierInitOp, BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp,
              SyncThreadsOp, CopyAsyncOp, AsyncCommitOp, AsyncWaitOp,
              GemmAsyncOp, MmaWaitOp, BulkCommitOp, BulkWaitOp,
-             WarpSpecializeOp>(op);
+             WarpSpecializeOp, ClusterArriveOp, ClusterWaitOp>(op);
 }
 
 const SyncBarriers &SyncProgram::getBarriers(int slot) const {
@@ -37,7 +39,8 @@ bool mlir::tile::needsSyncVerification(KernelOp kernel) {
   return kernel
       .walk([](Operation *op) {
         return isa<WarpSpecializeOp, BarrierInitOp, BarrierWaitOp,
-                   BarrierArriveOp, GemmAsyncOp>(op)
+                   BarrierArriveOp, GemmAsyncOp, ClusterArriveOp,
+                   ClusterWaitOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -68,6 +71,8 @@ public:
 private:
   void findMemories();
   void findRoles();
+  void findCluster();
+  void setReach(SyncStep &step, ArrayRef<ClusterAxes> sets);
   void slice();
   void mark(Operation *op);
   void need(Value value);
@@ -232,6 +237,33 @@ void ProgramBuilder::findRoles() {
     program.roles.push_back({RoleAttr(), warps, -1, "block"});
   else if (taken < warps)
     program.roles.push_back({RoleAttr(), warps - taken, -1, "other warps"});
+}
+
+/// The blocks of a cluster matter to each other if some operation says so.
+void ProgramBuilder::findCluster() {
+  ClusterShape cluster(kernel);
+  if (cluster.getBlocks() == 1)
+    return;
+  WalkResult result = kernel.walk([](Operation *op) {
+    return isa<ClusterArriveOp, ClusterWaitOp>(op) || op->hasAttr(kReach) ||
+                   !getMulticastAxes(op).empty()
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (!result.wasInterrupted())
+    return;
+  program.blocks = cluster.getBlocks();
+  program.clusterExtents = cluster.extents;
+}
+
+void ProgramBuilder::setReach(SyncStep &step, ArrayRef<ClusterAxes> sets) {
+  if (sets.empty())
+    return;
+  ClusterShape cluster(kernel);
+  step.reach = program.reached.size();
+  program.reached.emplace_back();
+  for (int rank = 0; rank < program.blocks; ++rank)
+    program.reached.back().emplace_back(getReached(cluster, rank, sets));
 }
 
 //===----------------------------------------------------------------------===//
@@ -646,6 +678,7 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     SyncStep &step = add(StepKind::BarrierArrive, op);
     setBarrier(step, arrive.getBarriers(), arrive.getIndex());
     step.number = arrive.getExpect().value_or(0);
+    setReach(step, getReach(arrive));
   } else if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
     SyncStep &step = add(StepKind::ExpectBytes, op);
     setBarrier(step, expect.getBarriers(), expect.getIndex());
@@ -663,6 +696,8 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     bool isStore = isa<MemRefType>(copy.getDest().getType());
     isTma |= isStore || (!copy.getChoice() && copy.getBarrier());
     step.number = isTma ? getCopyBytes(copy) : 0;
+    if (ClusterAxes axes = getMulticastAxes(copy); !axes.empty())
+      setReach(step, axes);
     addAccesses(step, op);
   } else if (isa<GemmAsyncOp>(op)) {
     addAccesses(add(StepKind::GemmAsync, op), op);
@@ -672,6 +707,10 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     add(StepKind::AsyncCommit, op);
   } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
     add(StepKind::AsyncWait, op).number = wait.getPending();
+  } else if (isa<ClusterArriveOp>(op)) {
+    add(StepKind::ClusterArrive, op);
+  } else if (isa<ClusterWaitOp>(op)) {
+    add(StepKind::ClusterWait, op);
   } else if (isa<BulkCommitOp>(op)) {
     add(StepKind::BulkCommit, op);
   } else if (auto wait = dyn_cast<BulkWaitOp>(op)) {
@@ -684,6 +723,7 @@ void ProgramBuilder::emitProtocol(Operation *op) {
 SyncProgram ProgramBuilder::run() {
   findMemories();
   findRoles();
+  findCluster();
   if (program.unsupported)
     return std::move(program);
   slice();

@@ -16,6 +16,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <array>
+
 namespace mlir::tile {
 
 enum class StepKind {
@@ -47,6 +49,8 @@ enum class StepKind {
   MmaWait,
   BulkCommit,
   BulkWait,
+  ClusterArrive,
+  ClusterWait,
   Access
 };
 
@@ -78,6 +82,8 @@ struct SyncStep {
   SmallVector<const void *, 1> handles;
   bool isRepeatable = false;
   int firstAccess = 0, numAccesses = 0;
+  /// Number of the sets of blocks that it reaches, -1 for the own block.
+  int reach = -1;
 };
 
 /// A loop that holds synchronisation is followed iteration by iteration; of
@@ -130,6 +136,12 @@ struct SyncProgram {
   /// The number of a loop by that of a value which bounds it.
   llvm::DenseMap<int, int> bounds;
   int numValues = 0, numBranches = 0, numBarriers = 0;
+  /// Blocks that are executed together: those of a cluster if they use each
+  /// other's shared memory or meet, else one.
+  int blocks = 1;
+  std::array<int64_t, 3> clusterExtents = {1, 1, 1};
+  /// Ranks of the blocks in a set, by number of the set and own rank.
+  std::vector<std::vector<SmallVector<int64_t, 4>>> reached;
   /// The largest number of slots of a barrier; iterations are cut by a multiple
   /// of `period`.
   int64_t slots = 1, period = 2;

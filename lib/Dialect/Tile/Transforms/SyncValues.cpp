@@ -162,8 +162,10 @@ SymbolicValue SyncExecution::opaque(Agent &agent, const SyncStep &step,
     return expressions.makeOpaque(
         step.op->getName().getAsOpaquePointer(), step.attributes, operands,
         result, step.calculation.width, isa<ThreadIdOp>(step.op));
-  return expressions.makeOpaque(step.op, nullptr, {},
-                                16 * agent.instances[&step] + result,
+  // Another block may see something else.
+  int64_t instance = 16 * agent.instances[&step] + result;
+  instance += static_cast<int64_t>(agent.block) << 40;
+  return expressions.makeOpaque(step.op, nullptr, {}, instance,
                                 step.calculation.width, false);
 }
 

@@ -10,6 +10,8 @@
 
 #include "IntegerAnalysis.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
@@ -170,10 +172,53 @@ static int64_t getChunk(int64_t extent, int64_t stepBytes) {
   return 0;
 }
 
+namespace {
+/// From box to box: how many there are, dimension of the tensor and elements
+/// there, bytes in shared memory.
+struct BoxStep {
+  int64_t count, dim, elements, bytes;
+};
+} // namespace
+
+/// Cuts what the boxes cover into `parts`: whole boxes if there are enough,
+/// else boxes of fewer rows. The first steps belong to the dimensions of the
+/// box, in the same order. False if neither comes out even.
+static bool cutInParts(TmaPlan &plan, MutableArrayRef<BoxStep> steps,
+                       int64_t parts) {
+  plan.parts = parts;
+  for (BoxStep &step : llvm::reverse(steps)) {
+    int64_t count = step.count / parts;
+    if (step.count % parts != 0 || count * step.bytes % kSharedAlignment != 0)
+      continue;
+    plan.partDim = step.dim;
+    plan.partElements = count * step.elements;
+    plan.partBytes = count * step.bytes;
+    step.count = count;
+    return true;
+  }
+  // The slowest dimension in which a box extends.
+  for (size_t index = steps.size(); index-- > 1;) {
+    BoxStep &step = steps[index];
+    int64_t extent = plan.box[index];
+    if (extent == 1)
+      continue;
+    int64_t rowBytes = step.bytes / extent;
+    if (extent % parts != 0 || extent / parts * rowBytes % kSharedAlignment)
+      return false;
+    plan.box[index] = extent / parts;
+    plan.partDim = step.dim;
+    plan.partElements = extent / parts;
+    plan.partBytes = extent / parts * rowBytes;
+    return true;
+  }
+  return false;
+}
+
 layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
                                             const CopySide &buffer,
                                             const layout::SharedLayout &layout,
-                                            GetDivisor getDivisor) {
+                                            GetDivisor getDivisor,
+                                            int64_t parts) {
   auto type = cast<MemRefType>(tensor.storage.getType());
   std::string bufferName = getUserName(buffer.storage);
   SmallVector<int64_t> iterated;
@@ -245,12 +290,7 @@ layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
   plan.swizzle = layout.swizzleBytes();
   plan.dims.push_back(region->tensorDims[fastest]);
   plan.box.push_back(width);
-  // Steps from box to box: number, dimension of the tensor and elements there,
-  // bytes in shared memory.
-  struct Step {
-    int64_t count, dim, elements, bytes;
-  };
-  SmallVector<Step> steps = {
+  SmallVector<BoxStep> steps = {
       {columns / width, plan.dims.front(), width, panelBytes}};
   bool dense = true;
   for (int64_t dim : llvm::drop_begin(order)) {
@@ -290,11 +330,18 @@ layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
                       plan.dims.size())
             .str()};
 
+  if (parts > 1 && !cutInParts(plan, steps, parts))
+    return layout::Error{
+        llvm::formatv("the tile of {0} cannot be cut into {1} equal parts of "
+                      "whole panels or rows",
+                      bufferName, parts)
+            .str()};
+
   plan.boxBytes = bytes;
   for (int64_t extent : plan.box)
     plan.boxBytes *= extent;
   int64_t count = 1;
-  for (const Step &step : steps)
+  for (const BoxStep &step : steps)
     count *= step.count;
   if (count > kMaxBoxes)
     return layout::Error{
@@ -303,7 +350,7 @@ layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
     TmaBox box;
     box.tensorOffsets.assign(type.getRank(), 0);
     int64_t rest = number;
-    for (const Step &step : steps) {
+    for (const BoxStep &step : steps) {
       box.tensorOffsets[step.dim] += rest % step.count * step.elements;
       box.sharedBytes += rest % step.count * step.bytes;
       rest /= step.count;
@@ -346,7 +393,7 @@ std::optional<TensorCopy> mlir::tile::getTensorCopy(Operation *op) {
   return std::nullopt;
 }
 
-static layout::Result<TmaPlan> planOperation(Operation *op) {
+static layout::Result<TmaPlan> planOperation(Operation *op, int64_t parts) {
   std::optional<TensorCopy> copy = getTensorCopy(op);
   if (!copy)
     return layout::Error{"the copy is not between a tensor and shared memory"};
@@ -358,15 +405,20 @@ static layout::Result<TmaPlan> planOperation(Operation *op) {
   IntegerAnalysis integers(op);
   return planTma(copy->tensor, copy->buffer,
                  attr.getLayout(type.getShape(), type.getElementBits()),
-                 [&](Value value) { return integers.getDivisor(value); });
+                 [&](Value value) { return integers.getDivisor(value); },
+                 parts);
 }
 
 layout::Result<TmaPlan> mlir::tile::planTma(CopyOp copy) {
-  return planOperation(copy);
+  return planOperation(copy, getMulticastBlocks(copy));
 }
 
 layout::Result<TmaPlan> mlir::tile::planTma(CopyAsyncOp copy) {
-  return planOperation(copy);
+  return planOperation(copy, getMulticastBlocks(copy));
+}
+
+layout::Result<TmaPlan> mlir::tile::planTma(CopyOp copy, int64_t parts) {
+  return planOperation(copy, parts);
 }
 
 bool mlir::tile::isTmaCopy(Operation *op) {

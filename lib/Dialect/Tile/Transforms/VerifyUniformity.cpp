@@ -7,6 +7,7 @@
 #include "Uniformity.h"
 
 #include "tilemlir/Dialect/Tile/IR/Collective.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,7 +28,7 @@ static bool needsAllThreads(Operation *op) {
   if (auto arrive = dyn_cast<BarrierArriveOp>(op))
     return arrive.getScope() != ArrivalScope::Thread;
   if (isa<BarrierInitOp, BarrierExpectTxOp, SetMaxRegistersOp, GemmAsyncOp,
-          MmaWaitOp>(op))
+          MmaWaitOp, ClusterArriveOp, ClusterWaitOp>(op))
     return true;
   return isCollective(op);
 }

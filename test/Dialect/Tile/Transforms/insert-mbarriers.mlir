@@ -253,3 +253,50 @@ func.func @many_producers(%A: memref<1024x1024xf16>) {
   }
   return
 }
+
+// -----
+
+// Loads that two blocks of a cluster share: each waits for the consumers of
+// both, expects all bytes of its own slot, and does not leave before the other.
+#shared_layout = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+func.func @shared_ring(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "shared_ring"
+  tile.kernel "shared_ring" grid(%c8, %c8) threads(128) attributes {cluster = array<i64: 1, 2>} {
+  ^bb0(%bx: i32, %by: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x64x64xf16, shared, #shared_layout>
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+    // CHECK: tile.barrier_init %full_A_shared {arrivals = 1 : i64}
+    // CHECK-NEXT: tile.barrier_init %empty_A_shared {arrivals = 8 : i64}
+    // CHECK-NEXT: tile.cluster_arrive {relaxed}
+    // CHECK-NEXT: tile.cluster_wait
+    // CHECK-NEXT: tile.warp_specialize
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, single = true>, #tile.role<consumer, first = 4, warps = 4>] {
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %v = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : <2x64x64xf16, shared, #shared_layout> to <64x64xf16, shared>
+        // CHECK: tile.barrier_arrive %full_A_shared[%{{.*}}] single {expect = 8192 : i64}
+        // CHECK-NEXT: tile.copy_async {{.*}}{multicast = array<i64: 1>}
+        tile.copy %A[%bx, %c0] [64, 64] to %v[%c0, %c0] [64, 64] {tile.produce, choice = #tile.choice<tma, "", {multicast = array<i64: 1>}>} : memref<1024x1024xf16> to !tile.buffer<64x64xf16, shared>
+        %next = arith.xori %slot, %c1 : i32
+        tile.store %next, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }, {
+      scf.for %k = %c0 to %c8 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+        %v = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : <2x64x64xf16, shared, #shared_layout> to <64x64xf16, shared>
+        %first = tile.load %v[%c0, %c0] : !tile.buffer<64x64xf16, shared> -> f16
+        // CHECK: tile.load %{{.*}} -> f16
+        // CHECK-NEXT: tile.barrier_arrive %empty_A_shared[%{{.*}}] warp {tile.reach = [array<i64: 1>]}
+        %next = arith.xori %slot, %c1 : i32
+        tile.store %next, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+    // CHECK: tile.cluster_arrive {relaxed}
+    // CHECK-NEXT: tile.cluster_wait
+    // CHECK-NEXT: }
+  }
+  return
+}

@@ -18,3 +18,13 @@ func.func @empty_panel(%n: i32) {
   }
   return
 }
+
+// -----
+
+func.func @cluster_beyond_the_grid(%n: i32) {
+  // expected-error @+1 {{a cluster extends along axis y of a grid that has only 1 dimension}}
+  tile.kernel "k" grid(%n) threads(32) attributes {cluster = array<i64: 1, 2>} {
+  ^bb0(%bx: i32):
+  }
+  return
+}

@@ -67,3 +67,116 @@ func.func @plain(%gx: i32, %A: memref<?xf32>) {
   }
   return
 }
+
+// -----
+
+// Clusters are what a raster renumbers: of two rows of blocks each here.
+// CHECK-LABEL: func.func @raster_of_clusters
+// CHECK-SAME: %[[GX:[a-z0-9]*]]: i32
+func.func @raster_of_clusters(%gx: i32, %A: memref<?x?xf32>) {
+  %c16 = arith.constant 16 : i32
+  tile.kernel "k" grid(%gx, %c16) threads(32) attributes {cluster = array<i64: 1, 2>, raster = #tile.raster<8, row>} {
+  ^bb0(%bx: i32, %by: i32):
+    %one = arith.constant 1.0 : f32
+    // CHECK: %[[PLACE:.*]] = arith.remui %by, %[[TWO:.*]] : i32
+    // CHECK: %[[CLUSTER:.*]] = arith.divui %by, %[[TWO]]
+    // CHECK: arith.divui %{{.*}}, %[[TWO]]
+    // CHECK: %[[SCALED:.*]] = arith.muli %[[CLUSTER]], %[[GX]]
+    // CHECK: arith.addi %bx, %[[SCALED]]
+    // CHECK: tile.assume
+    // CHECK: tile.assume
+    // CHECK: tile.assume
+    // CHECK: tile.assume
+    // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+    // CHECK: %[[BLOCK:.*]] = arith.addi %[[ROW]], %[[PLACE]]
+    // CHECK-NOT: scf.if
+    // CHECK: tile.store %{{.*}}, %{{.*}}[%[[BLOCK]], %{{.*}}]
+    tile.store %one, %A[%by, %bx] : f32, memref<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+// A grid that may end inside of a cluster is rounded up; the blocks that this
+// adds have no effect.
+// CHECK-LABEL: func.func @surplus_blocks
+// CHECK-SAME: %[[GX:[a-z0-9]*]]: i32
+func.func @surplus_blocks(%gx: i32, %A: memref<?xf32>, %counter: memref<1xi32>) {
+  %c5 = arith.constant 5 : i32
+  // CHECK: %[[CLUSTERS:.*]] = arith.ceildivsi %[[GX]], %[[TWO:.*]] : i32
+  // CHECK: %[[ROUNDED:.*]] = arith.muli %[[CLUSTERS]], %[[TWO]]
+  // CHECK: %[[EIGHT:.*]] = arith.constant 8
+  // CHECK: tile.kernel "k" grid(%[[ROUNDED]], %[[EIGHT]], %{{.*}}) threads(32)
+  tile.kernel "k" grid(%gx, %c5, %c5) threads(32) attributes {cluster = array<i64: 2, 4, 1>} {
+  ^bb0(%bx: i32, %by: i32, %bz: i32):
+    // CHECK: %[[X:.*]] = arith.cmpi slt, %bx, %[[GX]]
+    // CHECK: %[[Y:.*]] = arith.cmpi slt, %by, %{{.*}}
+    // CHECK: %[[EXISTS:.*]] = arith.andi %[[X]], %[[Y]]
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1.0 : f32
+    %s = tile.alloc "S_shared" : <32xf32, shared>
+    // What others do not see is done all the same.
+    // CHECK: tile.fill %S_shared
+    tile.fill %s, %one : !tile.buffer<32xf32, shared>, f32
+    scf.for %i = %c0 to %c5 step %c1 : i32 {
+      // CHECK: scf.for
+      // CHECK-NEXT: scf.if %[[EXISTS]] {
+      // CHECK-NEXT: tile.copy %S_shared
+      tile.copy %s[%c0] [32] to %A[%bx] [32] : !tile.buffer<32xf32, shared> to memref<?xf32>
+    }
+    // CHECK: %[[OLD:.*]] = scf.if %[[EXISTS]] -> (i32) {
+    // CHECK: tile.atomic
+    // CHECK: } else {
+    %old = tile.atomic add %c1, %counter[%c0] : i32, memref<1xi32> -> i32
+    // CHECK: scf.if %[[EXISTS]] {
+    // CHECK-NEXT: tile.print "old"(%[[OLD]]
+    tile.print "old"(%old : i32)
+  }
+  return
+}
+
+// -----
+
+// Whole clusters need no condition.
+// CHECK-LABEL: func.func @whole_clusters
+func.func @whole_clusters(%n: i32, %A: memref<?xf32>) {
+  %c2 = arith.constant 2 : i32
+  %gx = arith.muli %n, %c2 : i32
+  tile.kernel "k" grid(%gx) threads(32) attributes {cluster = array<i64: 2>} {
+  ^bb0(%bx: i32):
+    // CHECK-NOT: scf.if
+    // CHECK: tile.store
+    %one = arith.constant 1.0 : f32
+    tile.store %one, %A[%bx] : f32, memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// Work that only seems to be done: what follows the mask has no effect.
+// CHECK-LABEL: func.func @masked
+func.func @masked(%n: i32, %A: memref<?xf32>) {
+  tile.kernel "k" grid(%n) threads(32) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1.0 : f32
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      // CHECK: %[[EXISTS:.*]] = arith.cmpi
+      %exists = arith.cmpi slt, %i, %bx : i32
+      // CHECK-NOT: tile.mask_effects
+      tile.mask_effects %exists
+      // CHECK: scf.if %[[EXISTS]] {
+      // CHECK-NEXT: tile.store
+      tile.store %one, %A[%bx] : f32, memref<?xf32>
+    }
+    // CHECK: }
+    // CHECK: }
+    // CHECK-NEXT: tile.store
+    tile.store %one, %A[%bx] : f32, memref<?xf32>
+  }
+  return
+}

@@ -1,9 +1,9 @@
 //===- TileThreadOps.td - operations of single threads ------*- tablegen -*-===//
 //
 // What a program that schedules its warps itself needs besides roles and
-// barriers: elections, meetings of some threads, dependent launches, inline
-// PTX. Definitions and C++ classes of their own (TileThreadOps.h): few files
-// use them.
+// barriers: elections, meetings of some threads and of clusters, dependent
+// launches, inline PTX; and work that only seems to be done. Definitions and
+// C++ classes of their own (TileThreadOps.h): few files use them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_DIALECT_TILE_IR_TILETHREADOPS_TD
@@ -65,6 +65,45 @@ def Tile_ThreadExpectTxOp : Tile_Op<"thread_expect_tx"> {
   let arguments = (ins Arg<Tile_BarrierBuffer, "", [MemRead, MemWrite]>:$barriers, I32:$index,
     ConfinedAttr<I64Attr, [IntPositive]>:$bytes, UnitAttr:$arrive);
   let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
+}
+
+def Tile_ClusterArriveOp : Tile_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "arrive at the barrier of the cluster";
+  let description = [{
+    All threads of all blocks of the cluster reach it, then
+    `tile.cluster_wait`. With `relaxed` it orders nothing of what the thread
+    wrote before: enough to say that barriers are initialised (`barrier_init`
+    publishes them itself), or that the block no longer uses the shared memory
+    of others. `barrier.cluster.arrive`.
+    ```mlir
+    tile.cluster_arrive {relaxed}
+    ```
+  }];
+  let arguments = (ins UnitAttr:$relaxed);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ClusterWaitOp : Tile_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until all threads of the cluster have arrived";
+  let description = "As often as `tile.cluster_arrive`, in turn. `barrier.cluster.wait`.\n```mlir\ntile.cluster_wait\n```";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_MaskEffectsOp : Tile_Op<"mask_effects", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "what follows in this block has no effect outside unless a condition holds";
+  let description = [{
+    For work that does not exist, but that blocks of a cluster do all the same
+    so that they stay together: the operations behind it in its region write no
+    tensors, print nothing and assert nothing where `condition` is false; reads
+    beyond tensors give 0 as always. `tile-map-blocks` puts such operations
+    under the condition and removes this one.
+    ```mlir
+    %exists = arith.cmpi slt, %row, %rows : i32
+    tile.mask_effects %exists
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
 }
 
 def Tile_DependencyWaitOp : Tile_Op<"dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -53,6 +53,13 @@ def TileMapBlocks : Pass<"tile-map-blocks"> {
     block indices see the renumbered block. Every block is visited exactly
     once, also when the panel size does not divide the grid.
 
+    A grid is made of whole clusters. Extents that are not known to be a
+    multiple of the cluster's are rounded up; the blocks that this adds run the
+    program with indices beyond the grid, and have no effect: what prints,
+    asserts, or writes tensors at places that may exist is done under a
+    condition. With a raster, whole
+    clusters are renumbered, and the blocks of one stay neighbours.
+
     ```mlir
     tile.kernel "k" grid(%gx, %gy) threads(128) attributes {raster = #tile.raster<8, row>} {
     ^bb0(%bx: i32, %by: i32):
@@ -64,8 +71,21 @@ def TileMapBlocks : Pass<"tile-map-blocks"> {
       ...
       use(%column, %row)
     ```
+
+    ```mlir
+    tile.kernel "k" grid(%gx) threads(128) attributes {cluster = array<i64: 2>} {
+    ^bb0(%bx: i32):
+      tile.copy %acc[...] to %C[...] : ...
+    // becomes
+    tile.kernel "k" grid(%rounded) threads(128) attributes {cluster = array<i64: 2>} {
+    ^bb0(%bx: i32):
+      %exists = arith.cmpi slt, %bx, %gx : i32
+      scf.if %exists {
+        tile.copy %acc[...] to %C[...] : ...
+      }
+    ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileRaiseLoops : Pass<"tile-raise-loops"> {

@@ -128,6 +128,36 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileMulticastCopies : Pass<"tile-multicast-copies"> {
+  let summary = "let the blocks of a cluster load what they share once";
+  let description = [{
+    A load by TMA of a producer role whose place does not depend on the number
+    of the block along an axis of the cluster is the same for all blocks of
+    that axis, if none of the loops and conditions around it depends on it
+    either. Each of the blocks then loads an equal part of the tile and sends
+    it to all of them: the choice of the copy gets the argument `multicast`,
+    the axes along which the blocks are the same (0 is x). Values depend on an
+    axis when they are computed from the block index of that axis in another
+    way than by dividing by a multiple of the cluster's extent, or loaded from
+    a tensor that the kernel writes.
+
+    Whatever cannot be shared stays a plain load; the reason of the choice says
+    why. Parts begin at multiples of 128 bytes and are whole panels, or whole
+    rows of one. On targets without clusters kernels lose the attribute.
+
+    ```mlir
+    // cluster = (2, 1, 1), %bx and %by are the block indices, %x = %by * 256
+    tile.copy %B[%k, %x] [64, 256] to %slot[%c0, %c0] [64, 256]
+      {choice = #tile.choice<tma, "...">, tile.produce} : ...
+    ```
+    becomes
+    ```mlir
+    tile.copy %B[%k, %x] [64, 256] to %slot[%c0, %c0] [64, 256]
+      {choice = #tile.choice<tma, "...; the 2 blocks of the cluster along x load it together", {multicast = array<i64: 0>}>, tile.produce} : ...
+    ```
+  }];
+}
+
 def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
   let summary = "complete asynchronous copies before their data is used";
   let description = [{
@@ -143,6 +173,16 @@ def TileInsertMbarriers : Pass<"tile-insert-mbarriers"> {
     of its copies by TMA and starts them; consumers wait until it is full, and
     each of their warps gives it back behind the last use. Arrivals happen in
     every iteration, also where copies or uses stand under a condition.
+
+    Loads that several blocks of a cluster share (`tile-multicast-copies`) fill
+    the slots of all of them: each block expects the bytes of the whole tile on
+    its own full barrier, and fills a slot when it is empty in every block that
+    its loads reach. Consumers therefore arrive at the empty barriers of all
+    those blocks: `tile.reach` of the arrival lists, for each kind of shared
+    load, the axes of the cluster along which it reaches. Barriers of the
+    cluster (`tile.cluster_arrive`, `tile.cluster_wait`) stand behind the
+    initialisation and at the end of the kernel: no block may use the barriers
+    of one that has not initialised them or has left.
 
     Copies by TMA outside of rings: loads that follow each other share a phase
     of one barrier, which all threads wait for before the first use. In a loop
@@ -324,8 +364,13 @@ def TileVerifySync : Pass<"tile-verify-sync"> {
     When a slot or a parity cannot be calculated, or a condition around a
     barrier differs between threads, the pass says in a warning that the kernel
     is not verified, and why. Not looked at: accesses of the threads of one
-    role among each other (`tile-insert-sync` orders them), proxy fences, and
-    memory of other blocks of a cluster.
+    role among each other (`tile-insert-sync` orders them) and proxy fences.
+
+    Where blocks of a cluster fill each other's slots or arrive at each other's
+    barriers, all blocks of a cluster are executed together. Their block indices
+    differ by the place in the cluster, so that conditions may come out
+    differently; the same faults are looked for across blocks, and a block must
+    not leave while another may still use its shared memory.
 
     ```mlir
     // The producer passes its first wait only with parity 1 (a fresh barrier

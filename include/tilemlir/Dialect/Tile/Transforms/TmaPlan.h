@@ -23,6 +23,11 @@ struct TmaBox {
 };
 
 /// The boxes of a copy. All have the same extents.
+///
+/// A copy that blocks of a cluster share is cut into `parts`, one for each
+/// block; the boxes are those of part 0, and those of part p begin `p *
+/// partElements` further along dimension `partDim` of the tensor and `p *
+/// partBytes` further in shared memory.
 struct TmaPlan {
   /// Dimension of the tensor behind each dimension of the map, fastest first.
   /// Dimensions of the tensor that are not listed have extent 1.
@@ -32,13 +37,14 @@ struct TmaPlan {
   /// Bytes of the swizzle of the shared buffer.
   int64_t swizzle = 0;
   SmallVector<TmaBox> boxes;
+  int64_t parts = 1, partDim = 0, partElements = 0, partBytes = 0;
 
   /// Bytes of one box.
   int64_t boxBytes = 0;
-  /// Bytes of all boxes: what a barrier has to expect, also where a box is
-  /// partly outside of the tensor.
+  /// Bytes of the boxes of all parts: what a barrier has to expect, also where
+  /// a box is partly outside of the tensor.
   int64_t getBytes() const {
-    return boxBytes * static_cast<int64_t>(boxes.size());
+    return boxBytes * static_cast<int64_t>(boxes.size()) * parts;
   }
 };
 
@@ -57,11 +63,15 @@ using GetDivisor = llvm::function_ref<int64_t(Value)>;
 /// boxes is checked here, see SelectTma.cpp for the rest.
 ::tilemlir::layout::Result<TmaPlan>
 planTma(const CopySide &tensor, const CopySide &buffer,
-        const ::tilemlir::layout::SharedLayout &layout, GetDivisor getDivisor);
+        const ::tilemlir::layout::SharedLayout &layout, GetDivisor getDivisor,
+        int64_t parts = 1);
 
-/// The same for a copy operation whose buffer has its layout.
+/// The same for a copy operation whose buffer has its layout; in parts where
+/// blocks of a cluster share it.
 ::tilemlir::layout::Result<TmaPlan> planTma(CopyOp copy);
 ::tilemlir::layout::Result<TmaPlan> planTma(CopyAsyncOp copy);
+/// In `parts`, whatever the choice of the copy says.
+::tilemlir::layout::Result<TmaPlan> planTma(CopyOp copy, int64_t parts);
 
 /// The layout that TMA and wgmma take, with the last dimension fastest: the
 /// widest swizzle that the rows allow; rows without one in panels of at most
