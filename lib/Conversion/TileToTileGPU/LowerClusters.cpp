@@ -61,8 +61,8 @@ public:
     Value shift;
     for (int64_t axis = 0; axis < 3; ++axis)
       if (!llvm::is_contained(axes, axis))
-        shift = at.add(shift,
-                       at.mul(getCoordinate(axis), cluster.getStride(axis)));
+        shift =
+            at.add(shift, at.mul(getCoordinate(axis), cluster.getStride(axis)));
     OpBuilder &b = at.builder();
     Value mask = at.i32(bits);
     if (shift)
@@ -84,8 +84,8 @@ public:
       if (blocks) {
         Value passed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
                                              number, getNumber(axes));
-        number = at.add(
-            number, arith::ExtUIOp::create(b, loc, b.getI32Type(), passed));
+        number = at.add(number,
+                        arith::ExtUIOp::create(b, loc, b.getI32Type(), passed));
       }
       Value member = getMember(axes, number);
       if (blocks) {
@@ -131,8 +131,7 @@ private:
 };
 } // namespace
 
-std::pair<Value, Value>
-KernelLowering::multicastPart(ArrayRef<int64_t> axes) {
+std::pair<Value, Value> KernelLowering::multicastPart(ArrayRef<int64_t> axes) {
   ClusterPlace place(kernel, entry, ix.loc());
   Value number = place.getNumber(axes);
   return {number, place.getMask(axes)};

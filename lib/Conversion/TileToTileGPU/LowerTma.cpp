@@ -142,7 +142,8 @@ void KernelLowering::prefetchTensorMaps() {
   b.setInsertionPointAfter(last);
   Location loc = kernel.getLoc();
   Value warp = tile_gpu::WarpIdOp::create(b, loc, b.getI32Type());
-  Value idle = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(*idleWarp));
+  Value idle =
+      arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(*idleWarp));
   Value isIdle =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, idle);
   enterOneThread(b, loc, isIdle);

@@ -16,6 +16,8 @@ gpu.module @kernels {
   llvm.func @barriers(%b: i32, %parity: i32, %rank: i32, %flag: i1, %bytes: i32, %out: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 384, 1, 1>, nvvm.minctasm = 1 : i32, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
     %c3 = arith.constant 3 : i32
     %c1024 = arith.constant 1024 : i32
+    // The mapping of another block has no side effects, does not depend on the offset, and stands where the rank is.
+    // CHECK: %[[MAPPED:.*]] = llvm.inline_asm asm_dialect = att "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r"
     // CHECK: %[[ARENA:.*]] = llvm.mlir.addressof @tile_shared_memory : !llvm.ptr<3>
     // CHECK: %[[BASE:.*]] = llvm.ptrtoint %[[ARENA]] : !llvm.ptr<3> to i32
     // CHECK: %[[ADDRESS:.*]] = llvm.add %[[BASE]], %{{.*}} : i32
@@ -37,8 +39,6 @@ gpu.module @kernels {
     tile_gpu.mbarrier_arrive %b if %flag
     // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0], 2;"
     tile_gpu.mbarrier_arrive %b {count = 2 : i64}
-    // The mapping has no side effects, does not depend on the offset, and leaves loops.
-    // CHECK: %[[MAPPED:.*]] = llvm.inline_asm asm_dialect = att "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r"
     // CHECK: %[[REMOTE:.*]] = llvm.add %[[MAPPED]], %{{.*}} : i32
     // CHECK: "@$1 mbarrier.arrive.shared::cluster.b64 _, [$0];", "r,b,~{memory}" %[[REMOTE]]
     tile_gpu.mbarrier_arrive_cluster %b, %rank if %flag

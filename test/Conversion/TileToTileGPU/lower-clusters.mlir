@@ -30,26 +30,28 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
       tile.cluster_wait
       tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, single = true>, #tile.role<consumer, first = 4, warps = 4>] {
         // Two panels, one for each block along x: bits 0 and 1, further up by
-        // the place along y.
+        // the place along y. 64 rows for four blocks along y: ranks 0, 2, 4, 6.
         // CHECK: %[[RANK:.*]] = tile_gpu.cluster_rank
         // CHECK: %[[X:.*]] = arith.andi %[[RANK]], %{{.*}} : i32
-        // CHECK: arith.muli
-        // CHECK: %[[BITS:.*]] = arith.constant 3 : i32
-        // CHECK: arith.shli %[[BITS]]
-        // CHECK: %[[MASK:.*]] = arith.trunci %{{.*}} : i32 to i16
-        // CHECK: tile_gpu.tma_load %[[PANELS]][{{.*}}] to %{{.*}}, %{{.*}} multicast %[[MASK]]
+        // CHECK: %[[BITS:.*]] = arith.shli %c3_i32
+        // CHECK: %[[ALONG_X:.*]] = arith.trunci %[[BITS]] : i32 to i16
+        // CHECK: %[[Y:.*]] = arith.shrui
+        // CHECK: %[[BITS:.*]] = arith.shli %c85_i32
+        // CHECK: %[[ALONG_Y:.*]] = arith.trunci %[[BITS]] : i32 to i16
+        // CHECK: %[[COLUMN:.*]] = arith.muli %[[X]], %c64_i32
+        // CHECK: %[[PLACE:.*]] = arith.muli %[[X]], %c8192_i32
+        // CHECK: tile_gpu.tma_load %[[PANELS]][%[[COLUMN]], %bx] to %[[PLACE]], %{{.*}} multicast %[[ALONG_X]]
         // CHECK-NOT: tma_load %[[PANELS]]
         tile.copy_async %A[%bx, %c0] [64, 128] to %p[%c0, %c0] [64, 128] barrier %full[%c0] : !barriers {choice = #tile.choice<tma, "", {multicast = array<i64: 0>}>} : memref<1024x1024xf16> to !panels
-        // 64 rows for four blocks along y: ranks 0, 2, 4, 6.
-        // CHECK: arith.constant 85 : i32
-        // CHECK: tile_gpu.tma_load %[[MAP]][{{.*}}] {{.*}}multicast
+        // CHECK: %[[STEP:.*]] = arith.muli %[[Y]], %c16_i32
+        // CHECK: %[[ROW:.*]] = arith.addi %bx, %[[STEP]]
+        // CHECK: tile_gpu.tma_load %[[MAP]][%{{.*}}, %[[ROW]]] to %{{.*}}, %{{.*}} multicast %[[ALONG_Y]]
         tile.copy_async %A[%bx, %c0] [64, 64] to %r[%c0, %c0] [64, 64] barrier %full[%c0] : !barriers {choice = #tile.choice<tma, "", {multicast = array<i64: 1>}>} : memref<1024x1024xf16> to !rows
       }, {
         // One lane for each of the 2 + 4 - 1 blocks.
-        // CHECK: %[[FIVE:.*]] = arith.constant 5 : i32
-        // CHECK: %[[ARRIVES:.*]] = arith.cmpi ult, %{{.*}}, %[[FIVE]]
-        // CHECK: tile_gpu.warp_sync
+        // CHECK: %[[ARRIVES:.*]] = arith.cmpi ult, %{{.*}}, %c5_i32
         // CHECK: %[[TO:.*]] = arith.select %[[ARRIVES]]
+        // CHECK: tile_gpu.warp_sync
         // CHECK: tile_gpu.mbarrier_arrive_cluster %{{.*}}, %[[TO]] if %[[ARRIVES]]
         tile.barrier_arrive %empty[%c0] warp {tile.reach = [array<i64: 0>, array<i64: 1>]} : !barriers
       }

@@ -48,8 +48,7 @@ bool ClusterDependence::branches(Operation *op) {
     return llvm::any_of(values, [&](Value value) { return !isShared(value); });
   };
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return differ(
-        {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    return differ({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return differ(branch.getCondition());
   if (auto loop = dyn_cast<scf::WhileOp>(op))
@@ -120,12 +119,12 @@ bool ClusterDependence::findDifferingStorage() {
       if (!access.isWrite || !alloc || !alloc.getType().isLocal())
         continue;
       // Values that are stored one by one can be followed.
-      bool same = isa<StoreOp, FillOp>(op) && !getDifferingBranch(op) &&
-                  !op->getParentOfType<ParallelOp>() &&
-                  llvm::all_of(op->getOperands(), [&](Value operand) {
-                    return isa<BufferType>(operand.getType()) ||
-                           isShared(operand);
-                  });
+      bool same =
+          isa<StoreOp, FillOp>(op) && !getDifferingBranch(op) &&
+          !op->getParentOfType<ParallelOp>() &&
+          llvm::all_of(op->getOperands(), [&](Value operand) {
+            return isa<BufferType>(operand.getType()) || isShared(operand);
+          });
       if (!same)
         changed |= differentContents.insert(alloc).second;
     }
@@ -151,9 +150,8 @@ ClusterDependence::Form ClusterDependence::compute(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();
     if (owner == kernel)
-      return argument.getArgNumber() == axis && extent > 1
-                 ? strided(1, extent)
-                 : Form();
+      return argument.getArgNumber() == axis && extent > 1 ? strided(1, extent)
+                                                           : Form();
     if (isa<scf::ForOp, scf::WhileOp>(owner))
       return {};
     if (isa<PipelinedOp>(owner))
@@ -227,8 +225,7 @@ ClusterDependence::Form ClusterDependence::computeOperation(Operation *op) {
   bool divides = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op);
   bool leavesRest = isa<arith::RemSIOp, arith::RemUIOp>(op);
   if (!constant || *constant <= 0 || !(divides || leavesRest) ||
-      forms[0].stride < 0 ||
-      integers.getRange(op->getOperand(0)).lower < 0)
+      forms[0].stride < 0 || integers.getRange(op->getOperand(0)).lower < 0)
     return different;
   // The shared part is `common * n`: as long as the coordinate adds less than
   // `common`, it does not lead across a multiple of the divisor.

@@ -77,9 +77,8 @@ bool mlir::tile::addReach(SmallVectorImpl<ClusterAxes> &reach,
     return llvm::all_of(
         inner, [&](int64_t axis) { return llvm::is_contained(outer, axis); });
   };
-  if (llvm::any_of(reach, [&](const ClusterAxes &other) {
-        return holds(other, axes);
-      }))
+  if (llvm::any_of(
+          reach, [&](const ClusterAxes &other) { return holds(other, axes); }))
     return true;
   for (const ClusterAxes &other : reach)
     if (!holds(axes, other) && llvm::any_of(other, [&](int64_t axis) {

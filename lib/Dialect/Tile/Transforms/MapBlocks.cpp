@@ -48,8 +48,8 @@ static bool hasOutsideEffect(Operation *op) {
 }
 
 /// Whether a write that begins at `offset` in dimension `dim` of `tensor` is
-/// beyond its end wherever `index < limit` does not hold. `limit` is a constant,
-/// or the number of steps that cover the dimension.
+/// beyond its end wherever `index < limit` does not hold. `limit` is a
+/// constant, or the number of steps that cover the dimension.
 static bool isBeyondEnd(Value offset, Value tensor, int64_t dim, Value index,
                         Value limit, IntegerAnalysis &integers) {
   auto type = cast<MemRefType>(tensor.getType());
@@ -186,9 +186,8 @@ static LogicalResult completeClusters(KernelOp kernel) {
           b, arith::CeilDivSIOp::create(b, blocks, step), step);
     }
     kernel.getGridMutable()[axis].set(rounded);
-    Value inside =
-        arith::CmpIOp::create(inKernel, arith::CmpIPredicate::slt,
-                              kernel.getBlockIndex(axis), blocks);
+    Value inside = arith::CmpIOp::create(inKernel, arith::CmpIPredicate::slt,
+                                         kernel.getBlockIndex(axis), blocks);
     conditions.push_back(inside);
     exists = exists ? arith::AndIOp::create(inKernel, exists, inside) : inside;
   }
@@ -317,8 +316,8 @@ struct MapBlocks : tile::impl::TileMapBlocksBase<MapBlocks> {
     WalkResult result = getOperation()->walk([](KernelOp kernel) {
       consumeMasks(kernel);
       // The raster sees the whole clusters.
-      bool ok = succeeded(completeClusters(kernel)) &&
-                succeeded(mapBlocks(kernel));
+      bool ok =
+          succeeded(completeClusters(kernel)) && succeeded(mapBlocks(kernel));
       return ok ? WalkResult::skip() : WalkResult::interrupt();
     });
     if (result.wasInterrupted())

@@ -111,16 +111,14 @@ void Multicast::setChoice(CopyOp copy, const Twine &reason,
   if (!axes.empty()) {
     arguments.set("multicast", builder.getDenseI64ArrayAttr(axes));
     if (arguments.get("box"))
-      if (layout::Result<TmaPlan> plan =
-              planTma(copy, cluster.getBlocks(axes)))
+      if (layout::Result<TmaPlan> plan = planTma(copy, cluster.getBlocks(axes)))
         arguments.set("box", builder.getI64ArrayAttr(plan->box));
   }
-  copy.setChoiceAttr(
-      ChoiceAttr::get(copy.getContext(), choice.getPath(),
-                      (choice.getReason() + "; " + reason).str(),
-                      arguments.empty()
-                          ? DictionaryAttr()
-                          : arguments.getDictionary(copy.getContext())));
+  copy.setChoiceAttr(ChoiceAttr::get(
+      copy.getContext(), choice.getPath(),
+      (choice.getReason() + "; " + reason).str(),
+      arguments.empty() ? DictionaryAttr()
+                        : arguments.getDictionary(copy.getContext())));
 }
 
 void Multicast::share(CopyOp copy) {

@@ -118,14 +118,13 @@ ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
   if (hasRoles)
     return refuse("the program names its roles itself");
   // The threads of a producer would not come.
-  bool meetsCluster =
-      kernel
-          .walk([](Operation *op) {
-            return isa<ClusterArriveOp, ClusterWaitOp>(op)
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool meetsCluster = kernel
+                          .walk([](Operation *op) {
+                            return isa<ClusterArriveOp, ClusterWaitOp>(op)
+                                       ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+                          })
+                          .wasInterrupted();
   if (meetsCluster)
     return refuse("the program uses the barrier of the cluster itself");
 

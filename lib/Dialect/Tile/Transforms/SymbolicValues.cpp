@@ -233,9 +233,10 @@ SymbolicValue SymbolicExpressions::makeOpaque(const void *identity,
 
 /// (x * factor + rest) divided by a multiple or divisor of the factor, or what
 /// is left of it: how blocks of a cluster calculate what they have in common.
-std::optional<SymbolicValue>
-SymbolicExpressions::divide(SymbolicValue dividend, int64_t divisor,
-                            bool wantsRest, unsigned width) {
+std::optional<SymbolicValue> SymbolicExpressions::divide(SymbolicValue dividend,
+                                                         int64_t divisor,
+                                                         bool wantsRest,
+                                                         unsigned width) {
   if (dividend.isKnown || divisor <= 0)
     return std::nullopt;
   Node node = nodes[dividend.value];

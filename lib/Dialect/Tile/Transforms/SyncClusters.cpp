@@ -38,8 +38,8 @@ SymbolicValue SyncExecution::makeSymbol(int index, Value value, int block) {
   return symbol;
 }
 
-SmallVector<int64_t, 4>
-SyncExecution::getTargets(const Agent &agent, const SyncStep &step) const {
+SmallVector<int64_t, 4> SyncExecution::getTargets(const Agent &agent,
+                                                  const SyncStep &step) const {
   if (step.reach < 0)
     return {agent.block};
   return program.reached[step.reach][agent.block];
@@ -54,8 +54,9 @@ bool SyncExecution::arriveInCluster(int index, const SyncStep &step) {
   Agent &agent = agents[index];
   remember(agent, step);
   if (agent.clusterArrivals > agent.clusterWaits) {
-    fail(step, nameAgent(index) + " arrives at the barrier of the cluster again "
-                                  "without tile.cluster_wait in between");
+    fail(step, nameAgent(index) +
+                   " arrives at the barrier of the cluster again "
+                   "without tile.cluster_wait in between");
     return false;
   }
   ++agent.clusterArrivals;
@@ -102,8 +103,7 @@ bool SyncExecution::waitForCluster(int index, const SyncStep &step) {
 void SyncExecution::checkExits() {
   for (const auto &[where, use] : remoteUses) {
     auto [block, component] = where;
-    bool known = llvm::any_of(agents, [&, block = block,
-                                       component = component,
+    bool known = llvm::any_of(agents, [&, block = block, component = component,
                                        &use = use](const Agent &agent) {
       return agent.block == block && agent.clock[component] >= use.time;
     });

@@ -216,8 +216,7 @@ bool SyncExecution::checkInitialised(int index, const SyncStep &step,
   }
   if (agents[index].clock[barrier.initAgent] < barrier.initTime) {
     bool isOwn = agents[index].block == blockOf(slot);
-    fail(step, nameBarrier(slot) +
-                   " may be used before it is initialised: a " +
+    fail(step, nameBarrier(slot) + " may be used before it is initialised: a " +
                    (isOwn ? "tile.sync_threads of all threads"
                           : "tile.cluster_arrive and tile.cluster_wait") +
                    " is missing after tile.barrier_init");

@@ -24,8 +24,8 @@ using namespace mlir::tile;
 static bool isProtocol(Operation *op) {
   return isa<BarrierInitOp, BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp,
              SyncThreadsOp, CopyAsyncOp, AsyncCommitOp, AsyncWaitOp,
-             GemmAsyncOp, MmaWaitOp, BulkCommitOp, BulkWaitOp,
-             WarpSpecializeOp, ClusterArriveOp, ClusterWaitOp>(op);
+             GemmAsyncOp, MmaWaitOp, BulkCommitOp, BulkWaitOp, WarpSpecializeOp,
+             ClusterArriveOp, ClusterWaitOp>(op);
 }
 
 const SyncBarriers &SyncProgram::getBarriers(int slot) const {

@@ -403,10 +403,10 @@ static layout::Result<TmaPlan> planOperation(Operation *op, int64_t parts) {
   if (!attr)
     return layout::Error{getUserName(alloc) + " has no layout"};
   IntegerAnalysis integers(op);
-  return planTma(copy->tensor, copy->buffer,
-                 attr.getLayout(type.getShape(), type.getElementBits()),
-                 [&](Value value) { return integers.getDivisor(value); },
-                 parts);
+  return planTma(
+      copy->tensor, copy->buffer,
+      attr.getLayout(type.getShape(), type.getElementBits()),
+      [&](Value value) { return integers.getDivisor(value); }, parts);
 }
 
 layout::Result<TmaPlan> mlir::tile::planTma(CopyOp copy) {
