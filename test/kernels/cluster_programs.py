@@ -159,3 +159,28 @@ def exchange(blocks, cluster):
                 out[block] = numbers[neighbour]
 
     return kernel
+
+
+def first_steps(m, n, k, cluster=(1, 2), block=(64, 64, 64), stages=3):
+    """C = A[:, :steps * block_k] @ B[:steps * block_k]: the loop may not run at all."""
+    block_m, block_n, block_k = block
+
+    @T.prim_func
+    def kernel(
+        a: T.Tensor((m, k), "float16"),
+        b: T.Tensor((k, n), "float16"),
+        steps: T.int32,
+        c: T.Tensor((m, n), "float16"),
+    ):
+        with T.Kernel(n // block_n, m // block_m, threads=128, cluster_dims=cluster) as (bx, by):
+            a_tile = T.alloc_shared((block_m, block_k), "float16")
+            b_tile = T.alloc_shared((block_k, block_n), "float16")
+            acc = T.alloc_fragment((block_m, block_n), "float32")
+            T.clear(acc)
+            for step in T.Pipelined(steps, num_stages=stages):
+                T.copy(a[by * block_m, step * block_k], a_tile)
+                T.copy(b[step * block_k, bx * block_n], b_tile)
+                T.gemm(a_tile, b_tile, acc)
+            T.copy(acc, c[by * block_m, bx * block_n])
+
+    return kernel

@@ -138,6 +138,9 @@ class PhaseBarrier:
         self.first_epoch = machine.epochs.get(self.component, 0) + 1
         self.initialized: tuple[int, int] = (0, 0)
         self.visible_to_engines = False
+        #: Phase of the cluster's barrier behind which the initialisation is known: fence.mbarrier_init, and a relaxed
+        #: arrival of the same thread.
+        self.published: int | None = None
 
     @property
     def epoch(self) -> int:
@@ -245,6 +248,9 @@ def find_mbarrier(warp: Warp, address: int, cluster: bool = False, lane: int | N
         raise warp.machine.fault("invalid", f"no mbarrier is initialised at {block.shared.where(offset)}", warp)
     if lane is not None:
         component, epoch = found.initialized
+        met = warp.state.get(("met", lane), -1)
+        if found.published is not None and met >= found.published:
+            return found
         if component != warp.component + lane and warp.clock_of(lane)[GENERIC][component] < epoch:
             warp.machine.note(
                 warp.machine.finding(
@@ -401,6 +407,10 @@ def _cluster(p: Program, one: Instruction, words: Words) -> Step:
             barrier.arrived += len(lanes)
             if not relaxed:
                 barrier.clock = join(barrier.clock, w.publish(who))
+            for made in w.block.mbarriers.values():
+                fenced = made.visible_to_engines and made.initialized[0] - w.component in lanes
+                if fenced and made.published is None:
+                    made.published = barrier.generation
             barrier.poke()
             return ADVANCE
         if any(lane not in arrived for lane in lanes):
@@ -410,6 +420,7 @@ def _cluster(p: Program, one: Instruction, words: Words) -> Step:
             return group.wait(lambda: barrier.generation != generation, "the other blocks of its cluster")
         for lane in lanes:
             del arrived[lane]
+            w.state["met", lane] = generation
         w.acquire(who, barrier.done)
         return ADVANCE
 

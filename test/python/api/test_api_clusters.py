@@ -7,6 +7,7 @@ from cluster_cases import (  # noqa: F401
     test_conditional_loads,
     test_dynamic,
     test_loops_of_different_lengths,
+    test_number_of_steps,
     test_persistent,
     test_persistent_dynamic,
     test_places,
