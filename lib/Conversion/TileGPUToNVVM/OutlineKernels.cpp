@@ -226,10 +226,13 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   // and may load it on the wrong side of a barrier.
   bool communicates =
       kernel
-          .walk([](tile_gpu::GlobalAtomicOp atomic) {
-            return atomic.getMemoryOrder() == tile::MemoryOrder::Relaxed
-                       ? WalkResult::advance()
-                       : WalkResult::interrupt();
+          .walk([](Operation *op) {
+            auto atomic = dyn_cast<tile_gpu::GlobalAtomicOp>(op);
+            auto arrive = dyn_cast<tile_gpu::ClusterArriveOp>(op);
+            bool orders = (atomic && atomic.getMemoryOrder() !=
+                                         tile::MemoryOrder::Relaxed) ||
+                          (arrive && !arrive.getRelaxed());
+            return orders ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();
   for (auto &[tensor, binding] : signature.tensors) {
