@@ -18,6 +18,6 @@ CopyAsyncOp mlir::tile::makeAsynchronous(CopyOp copy, Value barrier,
 }
 
 PipelineAttr mlir::tile::getPipeline(Operation *op, PipelineRole role) {
-  auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
+  auto attr = op->getAttrOfType<PipelineAttr>(kPipelineName);
   return attr && attr.getRole() == role ? attr : PipelineAttr();
 }

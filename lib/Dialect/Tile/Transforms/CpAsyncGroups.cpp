@@ -177,7 +177,7 @@ LogicalResult mlir::tile::insertCpAsyncGroups(KernelOp kernel) {
   llvm::SetVector<Block *> blocks;
   kernel.walk([&](CopyAsyncOp copy) {
     // Those of a producer role, and by TMA, complete on barriers.
-    if (!isInIssuePart(copy) && !copy->hasAttr("tile.produce") &&
+    if (!isInIssuePart(copy) && !copy->hasAttr(kProduceName) &&
         !isTmaCopy(copy))
       blocks.insert(copy->getBlock());
   });

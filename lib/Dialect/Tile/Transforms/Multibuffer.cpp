@@ -87,7 +87,7 @@ collectBuffers(KernelOp kernel,
 static bool isInSteadyLoop(Operation *op) {
   for (Operation *parent = op->getParentOp(); parent && !isa<KernelOp>(parent);
        parent = parent->getParentOp()) {
-    auto role = parent->getAttrOfType<PipelineAttr>("tile.pipeline");
+    auto role = parent->getAttrOfType<PipelineAttr>(kPipelineName);
     if (role)
       return role.getRole() == PipelineRole::Steady;
   }
@@ -101,7 +101,7 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
   kernel.walk([&](CopyOp copy) {
     // Those of a producer role complete on the barriers of their ring.
     if (copy.getChoice() && copy.getChoice()->getPath() == Path::CpAsync &&
-        !copy->hasAttr("tile.produce"))
+        !copy->hasAttr(kProduceName))
       copies.push_back(copy);
   });
   for (CopyOp copy : copies) {

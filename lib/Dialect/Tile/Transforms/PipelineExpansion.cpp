@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProgramSlice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,6 @@ using namespace mlir;
 using namespace mlir::tile;
 
 static constexpr StringLiteral kAhead = "tile.ahead";
-static constexpr StringLiteral kPipeline = "tile.pipeline";
 
 SmallVector<Operation *> mlir::tile::getProducers(PipelinedOp loop) {
   SmallVector<Operation *> producers;
@@ -334,7 +334,7 @@ scf::IfOp PipelineExpander::emitIssue(Value condition, Value iteration,
   auto branch = scf::IfOp::create(builder, loc, condition,
                                   /*withElseRegion=*/false);
   branch->setAttr(
-      kPipeline,
+      kPipelineName,
       PipelineAttr::get(loop.getContext(), PipelineRole::Issue, slots, ahead));
   OpBuilder inner = branch.getThenBodyBuilder();
   for (IssueGroup *group : parts)
@@ -392,7 +392,7 @@ ExpandedPipeline PipelineExpander::expand(bool needsLastSlot) {
     steady.getBody()->getTerminator()->erase();
 
   if (overlaps) {
-    steady->setAttr(kPipeline,
+    steady->setAttr(kPipelineName,
                     PipelineAttr::get(loop.getContext(), PipelineRole::Steady,
                                       slots, ahead));
     // The issue parts first: they are copies of the body as it is now.

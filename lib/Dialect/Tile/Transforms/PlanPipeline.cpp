@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "PipelineSkew.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
@@ -386,7 +387,7 @@ LogicalResult TilePlanPipelinePass::writeRing(PipelinedOp loop,
   }
   bool isTma = false;
   for (Operation *op : plan->producers) {
-    op->setAttr("tile.produce", builder.getUnitAttr());
+    op->setAttr(kProduceName, builder.getUnitAttr());
     auto copy = dyn_cast<CopyOp>(op);
     isTma |=
         copy && copy.getChoice() && copy.getChoice()->getPath() == Path::Tma;

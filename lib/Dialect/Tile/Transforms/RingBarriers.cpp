@@ -33,8 +33,6 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-static constexpr StringLiteral kProduce = "tile.produce";
-
 namespace {
 /// Buffers that become full and empty together.
 struct Channel {
@@ -115,7 +113,7 @@ SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
   SmallVector<Channel> channels;
   llvm::SetVector<Operation *> buffers;
   producing.getBody()->walk([&](CopyOp copy) {
-    if (copy->hasAttr(kProduce))
+    if (copy->hasAttr(kProduceName))
       buffers.insert(getAllocation(copy.getDest()));
   });
   for (Operation *buffer : buffers) {
@@ -144,7 +142,7 @@ SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
 SmallVector<CopyOp> RingBuilder::getCopies(Channel &channel, scf::ForOp loop) {
   SmallVector<CopyOp> copies;
   loop.getBody()->walk([&](CopyOp copy) {
-    if (copy->hasAttr(kProduce) &&
+    if (copy->hasAttr(kProduceName) &&
         llvm::is_contained(channel.buffers, getAllocation(copy.getDest())))
       copies.push_back(copy);
   });
@@ -262,7 +260,7 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
     CopyAsyncOp async = isTmaCopy(copy)
                             ? makeAsynchronous(copy, full, ring.slot)
                             : makeAsynchronous(copy);
-    async->setAttr(kProduce, builder.getUnitAttr());
+    async->setAttr(kProduceName, builder.getUnitAttr());
   }
   return success();
 }

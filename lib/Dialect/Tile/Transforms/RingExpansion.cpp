@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,9 +16,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-static constexpr StringLiteral kProduce = "tile.produce";
 static constexpr StringLiteral kRing = "tile.ring";
-static constexpr StringLiteral kPipeline = "tile.pipeline";
 
 BufferType mlir::tile::addSlots(BufferType type, int64_t slots) {
   SmallVector<int64_t> shape = {slots};
@@ -79,7 +78,7 @@ static SmallVector<Operation *> getProduced(PipelinedOp loop) {
   loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<PipelinedOp>(op))
       return WalkResult::skip();
-    if (op->hasAttr(kProduce))
+    if (op->hasAttr(kProduceName))
       ops.push_back(op);
     return WalkResult::advance();
   });
@@ -115,7 +114,7 @@ static LogicalResult expandRing(KernelOp kernel, PipelinedOp loop,
   OpBuilder builder(loop);
   auto steady = scf::ForOp::create(builder, loc, loop.getLower(),
                                    loop.getUpper(), makeIndex(builder, loc, 1));
-  steady->setAttr(kPipeline,
+  steady->setAttr(kPipelineName,
                   PipelineAttr::get(loop.getContext(), PipelineRole::Ring,
                                     slots, /*ahead=*/0));
   for (NamedAttribute attr : loop->getDiscardableAttrs())
@@ -163,7 +162,7 @@ LogicalResult mlir::tile::expandRings(KernelOp kernel) {
 }
 
 FailureOr<RingLoop> mlir::tile::getRingLoop(scf::ForOp loop) {
-  auto pipeline = loop->getAttrOfType<PipelineAttr>(kPipeline);
+  auto pipeline = loop->getAttrOfType<PipelineAttr>(kPipelineName);
   if (!pipeline || pipeline.getRole() != PipelineRole::Ring)
     return failure();
   for (auto load : loop.getBody()->getOps<LoadOp>()) {

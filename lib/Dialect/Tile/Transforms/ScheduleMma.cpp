@@ -11,6 +11,7 @@
 // accumulator in flight must not meet others in a phi.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
@@ -116,7 +117,7 @@ private:
 } // namespace
 
 bool LoopSchedule::collect() {
-  auto pipeline = loop->getAttrOfType<PipelineAttr>("tile.pipeline");
+  auto pipeline = loop->getAttrOfType<PipelineAttr>(kPipelineName);
   if (!pipeline || pipeline.getRole() != PipelineRole::Ring ||
       pipeline.getSlots() < 2)
     return false;
@@ -273,7 +274,7 @@ bool LoopSchedule::run() {
 static void issueBehind(GemmAsyncOp product) {
   auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
   auto getRole = [](Operation *op) -> std::optional<PipelineRole> {
-    auto pipeline = op->getAttrOfType<PipelineAttr>("tile.pipeline");
+    auto pipeline = op->getAttrOfType<PipelineAttr>(kPipelineName);
     return pipeline ? std::optional(pipeline.getRole()) : std::nullopt;
   };
   if (!loop || getRole(loop) != PipelineRole::Steady)

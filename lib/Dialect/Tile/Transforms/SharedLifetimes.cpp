@@ -1,5 +1,6 @@
 //===- SharedLifetimes.cpp - when shared buffers hold data ------*- C++ -*-===//
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
@@ -15,7 +16,7 @@ int64_t mlir::tile::getSharedBytes(BufferType type) {
 }
 
 static bool isSteady(Operation *op) {
-  auto attr = op->getAttrOfType<PipelineAttr>("tile.pipeline");
+  auto attr = op->getAttrOfType<PipelineAttr>(kPipelineName);
   return attr && attr.getRole() == PipelineRole::Steady;
 }
 
@@ -124,7 +125,7 @@ private:
       // for what still reads.
       auto copy = dyn_cast<CopyAsyncOp>(user);
       if (copy && isa<BufferType>(copy.getDest().getType()) &&
-          !user->hasAttr("tile.produce"))
+          !user->hasAttr(kProduceName))
         extend(begin[user], getNextWait(copy));
       if (isTmaCopy(user))
         lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);

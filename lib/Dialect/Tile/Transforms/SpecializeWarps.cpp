@@ -5,6 +5,7 @@
 // copy. Local variables are per thread, so that each role has its own.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProgramSlice.h"
@@ -20,8 +21,6 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
-
-static constexpr StringLiteral kProduce = "tile.produce";
 
 /// The operations of `top` that move into roles: those with an effect, those
 /// whose result differs between roles (threads count from the first one of the
@@ -77,7 +76,7 @@ static LogicalResult specialize(KernelOp kernel) {
   SmallVector<Operation *> produced;
   bool single = true;
   kernel.walk([&](Operation *op) {
-    if (!op->hasAttr(kProduce))
+    if (!op->hasAttr(kProduceName))
       return;
     produced.push_back(op);
     auto copy = dyn_cast<CopyOp>(op);

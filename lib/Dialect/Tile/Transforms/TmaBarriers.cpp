@@ -93,7 +93,7 @@ static bool isTmaLoad(Operation *op) {
   return copy && isTmaCopy(copy) && isa<MemRefType>(copy.getSource().getType());
 }
 
-static FailureOr<int64_t> getBytes(CopyOp copy) {
+FailureOr<int64_t> mlir::tile::getTmaBytes(CopyOp copy) {
   layout::Result<TmaPlan> plan = planTma(copy);
   if (plan)
     return plan->getBytes();
@@ -137,7 +137,7 @@ static LogicalResult completeIssuePart(scf::IfOp part, AllocOp full, Value slot,
   for (auto &[block, copies] : loads) {
     int64_t bytes = 0;
     for (CopyOp copy : copies) {
-      FailureOr<int64_t> more = getBytes(copy);
+      FailureOr<int64_t> more = getTmaBytes(copy);
       if (failed(more))
         return failure();
       bytes += *more;
@@ -260,7 +260,7 @@ private:
     int64_t bytes = 0;
     std::string name = "loaded";
     for (CopyOp copy : open) {
-      FailureOr<int64_t> more = getBytes(copy);
+      FailureOr<int64_t> more = getTmaBytes(copy);
       if (failed(more))
         return failure();
       bytes += *more;

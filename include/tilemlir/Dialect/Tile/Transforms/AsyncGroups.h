@@ -22,6 +22,16 @@ LogicalResult insertTmaBarriers(KernelOp kernel);
 /// there is a barrier. Discardable attributes are not taken over.
 CopyAsyncOp makeAsynchronous(CopyOp copy, Value barrier = {}, Value index = {});
 
+/// Bytes that a copy for which TMA was chosen adds to the count of its barrier.
+/// Emits an error when TMA cannot do it.
+FailureOr<int64_t> getTmaBytes(CopyOp copy);
+
+/// Of copies in a ring loop: they belong to the producer role.
+inline constexpr StringLiteral kProduceName = "tile.produce";
+
+/// Of scf.for and scf.if: the place in a software pipeline.
+inline constexpr StringLiteral kPipelineName = "tile.pipeline";
+
 /// The place of `op` in a software pipeline, if it has `role` there.
 PipelineAttr getPipeline(Operation *op, PipelineRole role);
 
