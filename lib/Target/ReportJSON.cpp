@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Target/ReportJSON.h"
 
+#include "tilemlir/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -14,8 +16,30 @@
 using namespace mlir;
 namespace json = llvm::json;
 
+/// The form of launch plans, with symbols by name.
+static json::Value toJSON(tile::ExprAttr expr) {
+  StringRef kind = tile::stringifyExprKind(expr.getKind());
+  switch (expr.getKind()) {
+  case tile::ExprKind::Constant:
+    return expr.getValue();
+  case tile::ExprKind::Symbol:
+    return json::Array({kind, expr.getName()});
+  case tile::ExprKind::Dim:
+  case tile::ExprKind::Stride:
+    return json::Array({kind, expr.getValue(), expr.getAxis()});
+  case tile::ExprKind::Scalar:
+    return json::Array({kind, expr.getValue()});
+  case tile::ExprKind::SmCount:
+    return json::Array({kind});
+  default:
+    return json::Array(
+        {kind, toJSON(expr.getOperands()[0]), toJSON(expr.getOperands()[1])});
+  }
+}
+
 static json::Value toJSON(Attribute attribute) {
   return llvm::TypeSwitch<Attribute, json::Value>(attribute)
+      .Case([](tile::ExprAttr expr) { return toJSON(expr); })
       .Case([](DictionaryAttr dictionary) {
         json::Object object;
         for (NamedAttribute entry : dictionary)

@@ -324,6 +324,9 @@ CATALOGUE: dict[str, Entry] = {
         "Sizes are part of its declaration; to choose them, name a function that takes them and returns the kernel.",
     ),
     "unknown-stage": Entry(TileValueError, "there is no stage '{stage}' for {target}: stages are {stages}"),
+    "unknown-explain-size": Entry(
+        TileValueError, "kernel '{kernel}' has no dynamic size or scalar argument '{name}': it has {sizes}"
+    ),
     # Options.
     "unknown-target": Entry(
         TileValueError,

@@ -9,6 +9,7 @@
 #include "KernelEmitter.h"
 
 #include "tilemlir/Conversion/Passes.h"
+#include "tilemlir/Dialect/Tile/Transforms/KernelReport.h"
 #include "tilemlir/Dialect/Tile/Transforms/SyncAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,18 +62,19 @@ void report(KernelOp kernel, SmallVectorImpl<Attribute> &entries) {
   auto add = [&](Operation *op, StringRef path, const Twine &reason) {
     NamedAttrList entry;
     entry.set("kernel", builder.getStringAttr(getEntryName(kernel)));
-    entry.set("op", builder.getStringAttr(op->getName().stripDialect()));
+    entry.set("op", builder.getStringAttr(getUserOperationName(op)));
     entry.set("path", builder.getStringAttr(path));
     entry.set("reason", builder.getStringAttr(reason));
-    if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
-      entry.set("location", builder.getStringAttr(loc.getFilename().getValue() +
-                                                  ":" + Twine(loc.getLine())));
+    entry.set("operands", describeOperands(op));
+    describePosition(op, entry);
     entries.push_back(entry.getDictionary(kernel.getContext()));
   };
   NamedAttrList summary;
   summary.set("kernel", builder.getStringAttr(getEntryName(kernel)));
   summary.set("threads", builder.getI64IntegerAttr(kernel.getThreads()));
   summary.set("shared_bytes", builder.getI64IntegerAttr(0));
+  summary.set("grid", describeGrid(kernel));
+  describePosition(kernel, summary);
   entries.push_back(summary.getDictionary(kernel.getContext()));
 
   tilemlir::cpu::ThreadAnalysis threads(kernel);

@@ -7,7 +7,9 @@ from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilemlir.compiler import lowering, toolchain
+from tilemlir import errors
+from tilemlir.compiler import lowering, machines, toolchain
+from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report
@@ -224,11 +226,54 @@ class CompiledKernel(LoadedKernel):
             (folder / name).write_text(text)
         return [folder / name for name in texts]
 
-    def explain(self) -> Report:
-        """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``."""
-        operations = [one for one in self._lowered.report if "path" in one]
+    def explain(self, *, device: int | None = None, **sizes: int) -> Report:
+        """How every operation was compiled and why; print it, show it with rich, or take ``.to_json()``.
+
+        Args:
+            device: number of the CUDA device whose peak rates the roofline is for; a common product of the target's
+                architecture when omitted.
+            sizes: values of dynamic sizes and scalar arguments by name, such as ``M=4096``.
+
+        Raises:
+            TileValueError: for a name that is no dynamic size or scalar of this kernel.
+        """
+        names = [one["name"] for one in self._lowered.plan["symbols"]]
+        names += [one["name"] for one in self.params if one["kind"] == "scalar"]
+        for name, value in sizes.items():
+            if not isinstance(value, int):
+                raise errors.make("bad-option", {"option": name, "found": repr(value), "expected": "a whole number"})
+            if name not in names:
+                raise errors.make(
+                    "unknown-explain-size", {"name": name, "kernel": self.name, "sizes": ", ".join(names) or "none"}
+                )
+        machine = None
+        if device is not None:
+            machine = machines.machine_of_device(device)
+        elif not self.target.is_cpu:
+            machine = machines.reference_machine(int("".join(c for c in str(self.target) if c.isdigit())))
         kernels = [one for one in self._lowered.report if "path" not in one]
-        return Report(self.name, str(self.target), operations, kernels, self._image.resources, self._image.notes)
+        operations = [one for one in self._lowered.report if "path" in one]
+        # In the order of the source; what macros of other files do comes last.
+        files = {one.get("kernel"): one.get("file") for one in kernels}
+        operations.sort(
+            key=lambda one: (
+                list(files).index(one.get("kernel")) if one.get("kernel") in files else len(files),
+                one.get("file") != files.get(one.get("kernel")),
+                one.get("line", 0),
+                one.get("column", 0),
+            )
+        )
+        return Report(
+            self.name,
+            str(self.target),
+            operations=operations,
+            kernels=kernels,
+            resources=self._image.resources,
+            notes=self._image.notes,
+            arguments=self.params,
+            sizes=sizes,
+            machine=machine,
+        )
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
         """A profiler that supplies inputs, times launches and checks results.

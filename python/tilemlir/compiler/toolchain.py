@@ -331,7 +331,9 @@ def assemble(
     tool = tool or find_assembler()
     options: list[str] = []
     if max_registers is not None:
+        # The flag leaves kernels with a declared number of threads alone; the directive holds for them.
         options.append(f"--maxrregcount={max_registers}")
+        ptx = re.sub(r"^(\.reqntid .*)$", rf"\1\n.maxnreg {max_registers}", ptx, flags=re.MULTILINE)
     if register_level is not None:
         options.append(f"--register-usage-level={register_level}")
     options += flags

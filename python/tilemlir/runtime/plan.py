@@ -18,7 +18,7 @@ class Environment:
     """Values of an expression's leaves.
 
     Args:
-        symbols: values by index or name; names are resolved with `plan`.
+        symbols: values by index or name; names are resolved with `plan`, and stay valid in expressions with names.
         dims, strides: (argument, axis) to elements.
         scalars: values by argument.
         sm_count: multiprocessors.
@@ -35,11 +35,10 @@ class Environment:
         plan: Mapping[str, Any] | None = None,
     ) -> None:
         names = [entry["name"] for entry in (plan or {}).get("symbols", ())]
-        self.symbols: dict[int, int] = {}
+        self.symbols: dict[int | str, int] = {}
         for key, value in (symbols or {}).items():
-            if isinstance(key, int):
-                self.symbols[key] = value
-            elif key in names:
+            self.symbols[key] = value
+            if key in names:
                 self.symbols[names.index(key)] = value
         self.dims = dict(dims or {})
         self.strides = dict(strides or {})

@@ -173,12 +173,40 @@ def explain(
     arguments: Arguments = [],  # noqa: B006
     pass_configs: PassConfigs = [],  # noqa: B006
     out_idx: Outputs = [],  # noqa: B006
+    sizes: Annotated[
+        list[str],
+        typer.Option(
+            "--size",
+            "-s",
+            metavar="NAME=VALUE",
+            help="A dynamic size or scalar argument, for the work and the roofline. May be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    device: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "--device",
+            metavar="NUMBER",
+            help="The GPU of this machine whose peak rates the roofline is for. Default: a common product.",
+            show_default=False,
+        ),
+    ] = None,
+    as_table: Annotated[bool, typer.Option("--table", help="Print tables as wide as the terminal.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Prints how each operation was compiled, and why."""
+    """Prints how each operation was compiled, and why; memory, roles, occupancy and the roofline bound."""
+    from tilemlir.tools import programs
+
     program = _program(kernel, arguments, out_idx)
-    report = program.compile(_options(program, target, pass_configs)).explain()
-    typer.echo(report.to_json() if as_json else str(report))
+    values = programs.parse_assignments("size", sizes)
+    report = program.compile(_options(program, target, pass_configs)).explain(device=device, **values)
+    if as_table:
+        from rich.console import Console
+
+        Console().print(report)
+    else:
+        typer.echo(report.to_json() if as_json else str(report))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

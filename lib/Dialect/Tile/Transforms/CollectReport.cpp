@@ -4,10 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/KernelReport.h"
+#include "tilemlir/Dialect/Tile/Transforms/LaunchPlan.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
@@ -29,7 +33,7 @@ class TileCollectReportPass
 };
 } // namespace
 
-static void addPosition(Operation *op, NamedAttrList &entry) {
+void mlir::tile::describePosition(Operation *op, NamedAttrList &entry) {
   FileLineColLoc loc = getFileLocation(op->getLoc());
   if (!loc)
     return;
@@ -41,6 +45,17 @@ static void addPosition(Operation *op, NamedAttrList &entry) {
   entry.set("column", builder.getI64IntegerAttr(loc.getColumn()));
 }
 
+ArrayAttr mlir::tile::describeOperands(Operation *op) {
+  Builder builder(op->getContext());
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands())
+    if (isa<BufferType, MemRefType>(operand.getType()) &&
+        !isa<BarrierType>(getStorageElementType(operand.getType())))
+      operands.push_back(
+          builder.getStringAttr(getUserName(getStorageRoot(operand))));
+  return builder.getArrayAttr(operands);
+}
+
 Attribute TileCollectReportPass::describeKernel(KernelOp kernel) {
   Builder builder(&getContext());
   SmallVector<Attribute> buffers, fragments;
@@ -50,7 +65,10 @@ Attribute TileCollectReportPass::describeKernel(KernelOp kernel) {
     entry.set("name", builder.getStringAttr(getUserName(alloc)));
     entry.set("shape", builder.getI64ArrayAttr(type.getShape()));
     std::string dtype;
-    llvm::raw_string_ostream(dtype) << type.getElementType();
+    if (isa<BarrierType>(type.getElementType()))
+      dtype = "barrier";
+    else
+      llvm::raw_string_ostream(dtype) << type.getElementType();
     entry.set("dtype", builder.getStringAttr(dtype));
     if (type.isShared()) {
       entry.set("bytes", builder.getI64IntegerAttr(getSharedBytes(type)));
@@ -67,9 +85,13 @@ Attribute TileCollectReportPass::describeKernel(KernelOp kernel) {
     }
   });
   NamedAttrList entry;
-  entry.set("kernel", kernel.getNameAttr());
+  entry.set("kernel", builder.getStringAttr(getEntryName(kernel)));
   entry.set("op", builder.getStringAttr("kernel"));
-  entry.set("threads", kernel.getThreadsAttr());
+  entry.set("threads", builder.getI64IntegerAttr(kernel.getLaunchThreads()));
+  entry.set("program_threads", kernel.getThreadsAttr());
+  entry.set("grid", describeGrid(kernel));
+  if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster())
+    entry.set("cluster", builder.getI64ArrayAttr(*cluster));
   if (Attribute bytes = kernel->getAttr("tile.shared_bytes"))
     entry.set("shared_bytes", bytes);
   if (TargetAttr target = getTarget(kernel)) {
@@ -80,7 +102,10 @@ Attribute TileCollectReportPass::describeKernel(KernelOp kernel) {
   }
   entry.set("buffers", builder.getArrayAttr(buffers));
   entry.set("fragments", builder.getArrayAttr(fragments));
-  addPosition(kernel, entry);
+  entry.set("roles", describeRoles(kernel));
+  entry.set("channels", describeChannels(kernel));
+  entry.set("work", describeWork(kernel));
+  describePosition(kernel, entry);
   return entry.getDictionary(&getContext());
 }
 
@@ -90,35 +115,68 @@ Attribute TileCollectReportPass::describeOperation(KernelOp kernel,
                                                    ChoiceAttr choice) {
   Builder builder(&getContext());
   NamedAttrList entry;
-  entry.set("kernel", kernel.getNameAttr());
+  entry.set("kernel", builder.getStringAttr(getEntryName(kernel)));
   entry.set("op", builder.getStringAttr(name));
   entry.set("path", builder.getStringAttr(stringifyPath(choice.getPath())));
   entry.set("reason", builder.getStringAttr(choice.getReason()));
   if (choice.getArguments())
     entry.set("arguments", choice.getArguments());
-  SmallVector<Attribute> operands;
-  for (Value operand : op->getOperands())
-    if (isa<BufferType, MemRefType>(operand.getType()))
-      operands.push_back(
-          builder.getStringAttr(getUserName(getStorageRoot(operand))));
-  entry.set("operands", builder.getArrayAttr(operands));
-  addPosition(op, entry);
+  entry.set("operands", describeOperands(op));
+  describePosition(op, entry);
   return entry.getDictionary(&getContext());
 }
 
+/// The buffers of several slots that `loop` uses: what its pipeline keeps in
+/// flight.
+static void collectPipelineBuffers(scf::ForOp loop,
+                                   llvm::SetVector<Operation *> &buffers) {
+  loop.getBody()->walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<BufferType>(operand.getType()))
+        continue;
+      AllocOp alloc = getAllocation(operand);
+      auto type = cast<BufferType>(alloc.getType());
+      if (type.isShared() && alloc->hasAttr("tile.slots") &&
+          !isa<BarrierType>(type.getElementType()))
+        buffers.insert(alloc);
+    }
+  });
+}
+
 void TileCollectReportPass::runOnOperation() {
-  // A pipeline holds copies of one user operation: list them once.
-  llvm::SetVector<Attribute> entries;
+  // A pipeline holds copies of one user operation, and each role its own loop:
+  // list them once.
+  llvm::MapVector<Attribute, llvm::SetVector<Operation *>> entries;
+  Builder builder(&getContext());
   getOperation().walk([&](KernelOp kernel) {
-    entries.insert(describeKernel(kernel));
+    entries[describeKernel(kernel)];
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto choice = op->getAttrOfType<ChoiceAttr>("choice"))
-        entries.insert(describeOperation(kernel, op,
-                                         op->getName().stripDialect(), choice));
+        entries[describeOperation(kernel, op, getUserOperationName(op),
+                                  choice)];
       if (auto choice = op->getAttrOfType<ChoiceAttr>("tile.loop_choice"))
-        entries.insert(describeOperation(kernel, op, "pipelined", choice));
+        collectPipelineBuffers(
+            cast<scf::ForOp>(op),
+            entries[describeOperation(kernel, op, "pipelined", choice)]);
     });
   });
-  getOperation()->setAttr("tile.report",
-                          ArrayAttr::get(&getContext(), entries.getArrayRef()));
+  SmallVector<Attribute> report;
+  for (auto &[entry, buffers] : entries) {
+    if (buffers.empty()) {
+      report.push_back(entry);
+      continue;
+    }
+    NamedAttrList pipeline(cast<DictionaryAttr>(entry));
+    SmallVector<Attribute> names;
+    int64_t bytes = 0;
+    for (Operation *buffer : buffers) {
+      auto alloc = cast<AllocOp>(buffer);
+      names.push_back(builder.getStringAttr(getUserName(alloc)));
+      bytes += getSharedBytes(cast<BufferType>(alloc.getType()));
+    }
+    pipeline.set("buffers", builder.getArrayAttr(names));
+    pipeline.set("bytes_in_flight", builder.getI64IntegerAttr(bytes));
+    report.push_back(pipeline.getDictionary(&getContext()));
+  }
+  getOperation()->setAttr("tile.report", ArrayAttr::get(&getContext(), report));
 }

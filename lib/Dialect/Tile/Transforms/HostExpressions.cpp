@@ -269,7 +269,18 @@ ExprAttr HostExpressions::tryConvert(Value value, Operation *&culprit) {
                 });
               })
               .Case([&](arith::AndIOp both) -> ExprAttr {
-                return isCondition ? node(both, ExprKind::Min) : ExprAttr();
+                if (isCondition)
+                  return node(both, ExprKind::Min);
+                // The low bits of a size.
+                APInt mask;
+                if (!matchPattern(both.getRhs(), m_ConstantInt(&mask)) ||
+                    !mask.isMask())
+                  return {};
+                ExprAttr inner = operand(both, 0);
+                if (!inner || !isNonNegative(inner))
+                  return {};
+                return build.binary(ExprKind::Mod, inner,
+                                    build.constant(mask.getSExtValue() + 1));
               })
               .Case([&](arith::OrIOp either) -> ExprAttr {
                 return isCondition ? node(either, ExprKind::Max) : ExprAttr();

@@ -1,13 +1,16 @@
-// What explain() shows: kernels with their memory, and every choice with its place.
-// RUN: tile-opt %s -tile-collect-report | FileCheck %s
+// What explain() shows: kernels with their memory, roles, channels and work, and every choice with its place.
+// RUN: tile-opt %s -split-input-file -tile-collect-report | FileCheck %s
 
 // CHECK: module attributes {tile.report = [
 // CHECK-SAME: {buffers = [{bytes = 512 : i64, dtype = "f32", name = "A_shared", offset = 0 : i64, shape = [2, 64], slots = 2 : i64}],
-// CHECK-SAME: column = 3 : i64, file = "user.py", fragments = [{dtype = "f32", elements_per_thread = 2 : i64, name = "acc", shape = [64]}],
-// CHECK-SAME: kernel = "k", line = 10 : i64, location = "user.py:10", op = "kernel", shared_bytes = 512 : i64, shared_limit = 166912 : i64, target = "sm_80", threads = 32 : i64}
-// CHECK-SAME: {arguments = {slots = 1 : i64}, column = 5 : i64, file = "user.py", kernel = "k", line = 12 : i64, location = "user.py:12", op = "pipelined", operands = [], path = "serial", reason = "num_stages = 0"}
+// CHECK-SAME: channels = [], column = 3 : i64, file = "user.py", fragments = [{dtype = "f32", elements_per_thread = 2 : i64, name = "acc", shape = [64]}],
+// CHECK-SAME: grid = [#tile.expr<1>], kernel = "k", line = 10 : i64, location = "user.py:10", op = "kernel", program_threads = 32 : i64, roles = [], shared_bytes = 512 : i64, shared_limit = 166912 : i64, target = "sm_80", threads = 32 : i64,
+// One execution moves 64 elements; it runs once per iteration, at a place that depends on the loop.
+// CHECK-SAME: work = [{bytes = 256 : i64, column = 7 : i64, conditions = [], depends = ["i0"], element_bits = 32 : i64, exact = true, extents = [#tile.expr<symbol("M")>], kind = "tensor", line = 13 : i64, loops = [["i0", #tile.expr<0>, #tile.expr<scalar(1)>, #tile.expr<1>]], name = "A", op = "copy", reads},
+// CHECK-SAME: {bytes = 256 : i64, column = 7 : i64, conditions = [], exact = true, kind = "shared", line = 13 : i64, loops = [["i0", #tile.expr<0>, #tile.expr<scalar(1)>, #tile.expr<1>]], name = "A_shared", op = "copy", writes},
+// CHECK-SAME: {arguments = {slots = 1 : i64}, buffers = ["A_shared"], bytes_in_flight = 512 : i64, column = 5 : i64, file = "user.py", kernel = "k", line = 12 : i64, location = "user.py:12", op = "pipelined", operands = [], path = "serial", reason = "num_stages = 0"}
 // The two copies are one operation of the user.
-// CHECK-SAME: {arguments = {bytes = 16 : i64}, column = 7 : i64, file = "user.py", kernel = "k", line = 13 : i64, location = "user.py:13", op = "copy_async", operands = ["A", "A_shared"], path = "cp_async", reason = "aligned"}
+// CHECK-SAME: {arguments = {bytes = 16 : i64}, column = 7 : i64, file = "user.py", kernel = "k", line = 13 : i64, location = "user.py:13", op = "copy", operands = ["A", "A_shared"], path = "cp_async", reason = "aligned"}
 // CHECK-NOT: user.py:13
 // CHECK: tile.target
 module attributes {tile.target = #tile.target<"sm_80">} {
@@ -28,3 +31,82 @@ func.func @k(%A: memref<?xf32> {tile.argument = #tile.argument<"A", tensor, shap
 }
 }
 #copy = loc(fused["user.py":13:7])
+
+// -----
+
+// Roles with what they do, barriers with who uses them; a condition with an expression is listed, one without makes the
+// count inexact, and the parts of a pipeline in front of its loop belong to the loop.
+// CHECK: channels = [{arrivals = [1], arrive = ["producer"], barriers = 2 : i64, bytes = 4096 : i64, name = "full", wait = ["consumer"]},
+// CHECK-SAME: {arrivals = [4], arrive = ["consumer"], barriers = 2 : i64, bytes = 0 : i64, name = "empty", wait = ["producer"]}]
+// CHECK-SAME: grid = [#tile.expr<ceildiv(symbol("M"), 64)>, #tile.expr<2>]
+// CHECK-SAME: program_threads = 128 : i64,
+// CHECK-SAME: roles = [{first_warp = 0 : i64, operations = [{{{.*}}op = "copy", operands = ["A", "a"], path = "tma"}], registers = 24 : i64, role = "producer", single_thread = true, threads = 128 : i64, warps = 4 : i64},
+// CHECK-SAME: {first_warp = 4 : i64, operations = [{{{.*}}op = "gemm", operands = ["a", "b", "c"], path = "wgmma_ss"}], registers = 240 : i64, role = "consumer", single_thread = false, threads = 128 : i64, warps = 4 : i64}]
+// CHECK-SAME: threads = 256 : i64,
+// CHECK-SAME: work = [{bytes = 4096 : i64, {{.*}}conditions = [#tile.expr<{{.*}}symbol("i0"){{.*}}>], depends = ["block.x", "i0"], element_bits = 16 : i64, exact = true, extents = [#tile.expr<symbol("M")>, #tile.expr<512>], kind = "tensor", {{.*}}loops = [["i0", #tile.expr<0>, #tile.expr<16>, #tile.expr<1>]], name = "A", op = "copy", reads},
+// CHECK-SAME: conditions = [], exact = false, flops = 262144 : i64, kind = "product", {{.*}}loops = [["i1", #tile.expr<0>, #tile.expr<16>, #tile.expr<1>]], op = "gemm", path = "wgmma_ss", shape = [64, 64, 32], types = ["f16", "f16", "f32"]},
+// A: two instructions of 32 columns read it; B: one of 64 rows does.
+// CHECK-SAME: {bytes = 8192 : i64, {{.*}}conditions = [], exact = false, kind = "shared", {{.*}}name = "a", op = "gemm", reads},
+// CHECK-SAME: {bytes = 4096 : i64, {{.*}}conditions = [], exact = false, kind = "shared", {{.*}}name = "b", op = "gemm", reads},
+// CHECK-SAME: conditions = [], exact = true, flops = 192 : i64, kind = "arithmetic", {{.*}}loops = [], op = "exp2", special = 64 : i64}
+// CHECK-NOT: gemm_async
+// CHECK: tile.target
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @ring(%A: memref<?x512xf16> {tile.argument = #tile.argument<"A", tensor, shape = [#tile.expr<symbol("M")>, #tile.expr<512>], strides = [], alignment = 16>}, %n: i32, %data: i1) {
+  %zero = arith.constant 0 : index
+  %dim = memref.dim %A, %zero : memref<?x512xf16>
+  %m = arith.index_cast %dim : index to i32
+  %c64 = arith.constant 64 : i32
+  %c2 = arith.constant 2 : i32
+  %x = arith.ceildivsi %m, %c64 : i32
+  tile.kernel "ring" grid(%x, %c2) threads(128) {
+  ^bb0(%bx: i32, %by: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c16 = arith.constant 16 : i32
+    %c32 = arith.constant 32 : i32
+    %a = tile.alloc "a" {tile.slots = 2 : i64} : !tile.buffer<2x64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x64xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, fragment>
+    %row = tile.alloc "row" : !tile.buffer<64xf32, fragment>
+    %flag = tile.alloc "flag" : !tile.buffer<i1, local>
+    %full = tile.alloc "full" : !tile.buffer<2x!tile.barrier, shared>
+    %empty = tile.alloc "empty" : !tile.buffer<2x!tile.barrier, shared>
+    tile.barrier_init %full {arrivals = 1 : i64} : !tile.buffer<2x!tile.barrier, shared>
+    tile.barrier_init %empty {arrivals = 4 : i64} : !tile.buffer<2x!tile.barrier, shared>
+    tile.sync_threads
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>, #tile.role<consumer, first = 4, warps = 4, registers = 240>] {
+      scf.for %k = %c0 to %c16 step %c1 : i32 {
+        %y = arith.muli %bx, %c64 : i32
+        %o = arith.muli %k, %c32 : i32
+        %slot = tile.subview %a[%c0, %c0, %c0] [1, 64, 32] : !tile.buffer<2x64x32xf16, shared> to !tile.buffer<64x32xf16, shared>
+        tile.barrier_wait %empty[%c0], %c1 : !tile.buffer<2x!tile.barrier, shared>
+        tile.barrier_arrive %full[%c0] single {expect = 4096 : i64} : !tile.buffer<2x!tile.barrier, shared>
+        %odd = arith.cmpi ne, %k, %c1 : i32
+        scf.if %odd {
+          tile.copy_async %A[%y, %o] [64, 32] to %slot[%c0, %c0] [64, 32] barrier %full[%c0] : !tile.buffer<2x!tile.barrier, shared> {choice = #tile.choice<tma, "TMA load">} : memref<?x512xf16> to !tile.buffer<64x32xf16, shared>
+        }
+      }
+    }, {
+      scf.for %k = %c0 to %c16 step %c1 : i32 {
+        %slot = tile.subview %a[%c0, %c0, %c0] [1, 64, 32] : !tile.buffer<2x64x32xf16, shared> to !tile.buffer<64x32xf16, shared>
+        tile.barrier_wait %full[%c0], %c1 : !tile.buffer<2x!tile.barrier, shared>
+        %held = tile.load %flag[] : !tile.buffer<i1, local> -> i1
+        scf.if %held {
+          tile.gemm_async %slot, %b, %c {choice = #tile.choice<wgmma_ss, "wgmma", {instruction = [64, 32, 16], warpgroups = [1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+        }
+        tile.barrier_arrive %empty[%c0] warp : !tile.buffer<2x!tile.barrier, shared>
+      }
+      tile.parallel [64] {
+      ^bb0(%i: i32):
+        %v = tile.load %row[%i] : !tile.buffer<64xf32, fragment> -> f32
+        %e = math.exp2 %v : f32
+        %f = math.fma %e, %v, %v : f32
+        %g = arith.mulf %f, %e : f32
+        tile.store %g, %row[%i] : f32, !tile.buffer<64xf32, fragment>
+      }
+    }
+  }
+  return
+}
+}

@@ -28,6 +28,14 @@ public:
   /// (no error is emitted).
   ExprAttr convertCondition(Value value);
 
+  /// The expression of any integer value; null when it has none (no error is
+  /// emitted).
+  ExprAttr convertOrNull(Value value) { return convertCondition(value); }
+
+  /// Gives a value of a kernel, such as a block index, an expression that is
+  /// not negative.
+  void bind(Value value, ExprAttr expr) { known[value] = expr; }
+
   /// Extent of a tensor argument or workspace in elements.
   FailureOr<ExprAttr> getExtent(Value tensor, int64_t axis);
 

@@ -396,17 +396,32 @@ def TileCollectReport : Pass<"tile-collect-report", "::mlir::ModuleOp"> {
     Sets the module attribute `tile.report`, an array with one dictionary for
     each kernel, followed by one for each operation with a choice:
 
-    * kernel: `kernel`, `op = "kernel"`, `threads`, `shared_bytes`,
-      `target`, `shared_limit`, `buffers` (those in shared memory, each with
-      `name`, `shape`, `dtype`, `bytes`, `offset` and, of pipelines, `slots`),
-      `fragments` (`name`, `shape`, `dtype`, `elements_per_thread`), and the
-      position;
-    * operation: `kernel`, `op`, `path`, `reason`, `arguments`, `operands`
-      (names of tensors and buffers), and the position.
+    * kernel: `kernel` (symbol of the entry), `op = "kernel"`, `threads` of a
+      block at launch, `program_threads`, `grid` (`#tile.expr`), `cluster`,
+      `shared_bytes`, `target`, `shared_limit`, `buffers` (those in shared
+      memory, each with `name`, `shape`, `dtype`, `bytes`, `offset` and, of
+      pipelines, `slots`), `fragments` (`name`, `shape`, `dtype`,
+      `elements_per_thread`), `roles` (`role`, `first_warp`, `warps`, `threads`,
+      `registers`, `single_thread`, `operations`), `channels` (barriers: `name`,
+      `barriers`, `arrivals`, `bytes`, and the roles that `arrive` and `wait`),
+      `work`, and the position;
+    * operation: `kernel`, `op` as the user wrote it (`gemm` also of a
+      `tile.gemm_async`), `path`, `reason`, `arguments`, `operands` (names of
+      tensors and buffers), and the position; of a pipeline also `buffers` and
+      `bytes_in_flight`.
+
+    `work` says what one execution of an operation does, and how often it runs
+    in a launch. Entries have a `kind`: `product` (`flops`, `shape`, `types`,
+    `path`), `arithmetic` (`flops`, `special` functions), `shared` or `tensor`
+    (`name`, `bytes`, unit attributes `reads` and `writes`; of a tensor also
+    `extents`, `element_bits` and the loops that its place `depends` on). All
+    have `loops` (`[name, lower, upper, step]`, outermost first) and
+    `conditions` as `#tile.expr` over sizes, block indices (`block.x`) and loop
+    variables (`i0`, ...), and `exact = false` when there is no expression for
+    one of them. Loads of a pipeline are listed once, for all iterations.
 
     The position is `location` (`file:line`), `file`, `line` and `column`;
-    absent when the IR has none.
-    Identical entries of copies of one operation are listed once.
+    absent when the IR has none. Copies of one operation are listed once.
 
     ```mlir
     // before
