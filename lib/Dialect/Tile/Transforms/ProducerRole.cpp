@@ -59,11 +59,10 @@ static std::optional<std::string> whyNotByProducer(Operation *op) {
 /// Why the registers are too few for a wgmma of the kernel when a producer
 /// comes on top; empty if they are not. One instruction has to fit what every
 /// thread gets at launch, or the assembler refuses the kernel whatever
-/// setmaxnreg asks for later (ptxas 13.0: m64n256 needs 154); all its sums
-/// together have to fit what consumers get then. Besides, a product needs
-/// about 32.
+/// setmaxnreg asks for later; all its sums together have to fit what consumers
+/// get then, beside what a loop of products needs for itself.
 static std::string whyTooFewRegisters(KernelOp kernel) {
-  constexpr int64_t kOthers = 32;
+  constexpr int64_t kRegistersOfLoop = 32;
   int64_t threads = kernel.getThreads() + kWarpGroup;
   int64_t atLaunch = ::tilemlir::layout::registersAtLaunch(threads);
   RoleAttr consumer = getAutomaticRoles(kernel.getContext(),
@@ -84,10 +83,10 @@ static std::string whyTooFewRegisters(KernelOp kernel) {
     BufferType type = gemm.getC().getType();
     int64_t sums = type.getNumElements() * type.getElementBits() / 32 /
                    static_cast<int64_t>(kernel.getThreads());
-    int64_t sumsOfOne = choice->n / 2 * type.getElementBits() / 32;
-    if (sumsOfOne + kOthers > atLaunch)
-      refuse(atLaunch, "at launch", sumsOfOne);
-    else if (sums + kOthers > later)
+    int64_t bits = type.getElementBits();
+    if (choice->n > ::tilemlir::layout::wgmmaColumnsForThreads(threads, bits))
+      refuse(atLaunch, "at launch", choice->n / 2 * bits / 32);
+    else if (sums + kRegistersOfLoop > later)
       refuse(later, "as consumers", sums);
   });
   return reason;
