@@ -28,6 +28,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-multicast-copies",
     "tile-insert-mbarriers",
     "tile-schedule-mma",
+    "tile-defer-stores",
     // Before the barriers: reuse of memory by several buffers needs them too.
     "tile-allocate-memory",
     "tile-insert-sync",

@@ -81,6 +81,9 @@ private:
   Value threadId();
   /// A function of the thread id, given by its values.
   Value threadFunction(const std::vector<int64_t> &values);
+  /// A function of the number of the warp in the role or block. All lanes of a
+  /// warp agree on the result.
+  Value warpFunction(const std::vector<int64_t> &values);
   Coordinate threadCoordinate(const std::vector<int64_t> &values);
   /// Per dimension, the thread's part of the coordinates under `layout`.
   ArrayRef<Coordinate> threadOffsets(const layout::FragmentLayout &layout);
@@ -282,6 +285,10 @@ private:
   /// Lowers and erases such operations, all in one branch of a single thread.
   LogicalResult lowerSingleThreaded(ArrayRef<Operation *> operations);
   LogicalResult lowerTmaCopy(tile::CopyAsyncOp op);
+  LogicalResult lowerWarpStore(tile::CopyAsyncOp op);
+  /// What `emit` emits is done by one thread of each warp: its operations take
+  /// `electedLane` as predicate.
+  void asOneLane(llvm::function_ref<void()> emit);
   LogicalResult lowerBulkOp(Operation *op);
   /// The descriptor for the boxes of `plan`, at the top of the kernel.
   Value tensorMap(Value tensor, const tile::TmaPlan &plan);
@@ -306,7 +313,9 @@ private:
   Value cachedThreadId, cachedWarpGroup;
   /// Whether the thread is in the first warp of the role or block.
   Value cachedInFirstWarp;
-  std::map<std::vector<int64_t>, Value> cachedFunctions;
+  /// The number of the warp in the role or block.
+  Value cachedWarp;
+  std::map<std::vector<int64_t>, Value> cachedFunctions, cachedWarpFunctions;
   std::map<std::string, Coordinates> cachedOffsets;
   std::map<std::string, Value> cachedPrimary;
   /// By sets of blocks: the one at which a lane arrives, and whether it does.
@@ -318,6 +327,8 @@ private:
   std::optional<int64_t> idleWarp;
   /// Only one thread runs the code that is being emitted.
   bool inOneThread = false;
+  /// Predicate of the thread that acts for its warp; null elsewhere.
+  Value electedLane;
   /// Condition of the branch that was flattened around the current copy.
   Value ambientPredicate;
   /// Options of the module.

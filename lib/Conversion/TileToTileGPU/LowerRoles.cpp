@@ -190,8 +190,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   int64_t outerThreads = threads;
   Operation *outerEntry = entry;
   Value outerThreadId = cachedThreadId, outerWarpGroup = cachedWarpGroup;
-  Value outerInFirstWarp = cachedInFirstWarp;
+  Value outerInFirstWarp = cachedInFirstWarp, outerWarp = cachedWarp;
   auto outerFunctions = cachedFunctions;
+  auto outerWarpFunctions = cachedWarpFunctions;
   auto outerOffsets = cachedOffsets;
   auto outerPrimary = cachedPrimary;
   auto outerReach = cachedReach;
@@ -244,8 +245,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     }
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    cachedThreadId = cachedWarpGroup = cachedInFirstWarp = {};
+    cachedThreadId = cachedWarpGroup = cachedInFirstWarp = cachedWarp = {};
     cachedFunctions.clear();
+    cachedWarpFunctions.clear();
     cachedOffsets.clear();
     cachedPrimary.clear();
     cachedReach.clear();
@@ -277,7 +279,9 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   cachedThreadId = outerThreadId;
   cachedWarpGroup = outerWarpGroup;
   cachedInFirstWarp = outerInFirstWarp;
+  cachedWarp = outerWarp;
   cachedFunctions = std::move(outerFunctions);
+  cachedWarpFunctions = std::move(outerWarpFunctions);
   cachedOffsets = std::move(outerOffsets);
   cachedPrimary = std::move(outerPrimary);
   cachedReach = std::move(outerReach);

@@ -25,6 +25,21 @@ LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
         tile_gpu::WarpSyncOp::create(b, loc);
         return success();
       })
+      .Case([&](tile::PinOp pin) {
+        auto held = tile_gpu::PinOp::create(b, loc, pin.getValue().getType(),
+                                            pin.getValue());
+        pin.getResult().replaceAllUsesWith(held.getResult(0));
+        return success();
+      })
+      .Case([&](tile::PinFragmentOp pin) {
+        tile::AllocOp alloc = tile::getAllocation(pin.getFragment());
+        VectorType type =
+            tile_gpu::getRegisterType(cast<tile::BufferType>(alloc.getType()));
+        Value read = tile_gpu::ReadFragmentOp::create(b, loc, type, alloc);
+        auto held = tile_gpu::PinOp::create(b, loc, type, read);
+        tile_gpu::WriteFragmentOp::create(b, loc, held.getResult(0), alloc);
+        return success();
+      })
       .Case([&](tile::NamedArriveOp arrive) {
         tile_gpu::NamedBarrierArriveOp::create(b, loc, ix.i32(arrive.getId()),
                                                arrive.getCount());

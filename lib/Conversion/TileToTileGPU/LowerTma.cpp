@@ -4,13 +4,15 @@
 // copies with the same boxes. A copy is one operation for each box of its plan.
 // What one thread does on behalf of all - expecting bytes, starting copies,
 // committing and waiting for stores - shares a branch where it follows each
-// other.
+// other. What one thread does for its warp is predicated instead: every warp
+// passes there.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -21,21 +23,31 @@ using namespace tilemlir::to_gpu;
 // Single threads
 //===----------------------------------------------------------------------===//
 
-/// Operations that one thread of the block (or role) executes.
-static bool isSingleThreaded(Operation *op) {
+namespace {
+/// Who executes an operation on behalf of others.
+enum class Executor { None, ThreadOfBlock, LaneOfWarp };
+} // namespace
+
+static Executor getExecutor(Operation *op) {
+  if (tile::isPerWarp(op))
+    return Executor::LaneOfWarp;
   if (auto arrive = dyn_cast<tile::BarrierArriveOp>(op))
-    return arrive.getScope() == tile::ArrivalScope::Single;
-  return isa<tile::BarrierInitOp, tile::BarrierExpectTxOp, tile::BulkCommitOp,
-             tile::BulkWaitOp>(op) ||
-         (isa<tile::CopyAsyncOp>(op) && tile::isTmaCopy(op));
+    return arrive.getScope() == tile::ArrivalScope::Single
+               ? Executor::ThreadOfBlock
+               : Executor::None;
+  bool isSingle = isa<tile::BarrierInitOp, tile::BarrierExpectTxOp,
+                      tile::BulkCommitOp, tile::BulkWaitOp>(op) ||
+                  (isa<tile::CopyAsyncOp>(op) && tile::isTmaCopy(op));
+  return isSingle ? Executor::ThreadOfBlock : Executor::None;
 }
 
 SmallVector<Operation *> KernelLowering::takeSingleThreaded(Operation *first) {
   SmallVector<Operation *> run, pure, between;
-  if (!isSingleThreaded(first))
+  Executor executor = getExecutor(first);
+  if (executor == Executor::None)
     return run;
   for (Operation *op = first; op; op = op->getNextNode()) {
-    if (isSingleThreaded(op)) {
+    if (getExecutor(op) == executor) {
       run.push_back(op);
       pure.append(between);
       between.clear();
@@ -58,7 +70,7 @@ KernelLowering::lowerSingleThreaded(ArrayRef<Operation *> operations) {
   ix.setLocation(operations.front()->getLoc());
   b.setInsertionPoint(operations.front());
   LogicalResult result = success();
-  asOneThread([&] {
+  auto lower = [&] {
     Block *block = b.getInsertionBlock();
     Block::iterator end = b.getInsertionPoint();
     if (block != operations.front()->getBlock())
@@ -70,18 +82,37 @@ KernelLowering::lowerSingleThreaded(ArrayRef<Operation *> operations) {
       result = lowerOp(op);
       op->erase();
     }
-  });
+  };
+  if (getExecutor(operations.front()) == Executor::LaneOfWarp)
+    asOneLane(lower);
+  else
+    asOneThread(lower);
   return result;
 }
 
+void KernelLowering::asOneLane(llvm::function_ref<void()> emit) {
+  // The elected lane is the same each time, as groups of stores need it.
+  if (!electedLane && !inOneThread && !(role && role.getSingle())) {
+    electedLane = tile_gpu::ElectOp::create(b, ix.loc(), b.getI1Type());
+    emit();
+    electedLane = {};
+    return;
+  }
+  emit();
+}
+
 LogicalResult KernelLowering::lowerBulkOp(Operation *op) {
-  asOneThread([&] {
+  auto emit = [&] {
     if (auto wait = dyn_cast<tile::BulkWaitOp>(op))
       tile_gpu::BulkWaitOp::create(b, ix.loc(), wait.getPending(),
-                                   wait.getRead(), /*predicate=*/Value());
+                                   wait.getRead(), electedLane);
     else
-      tile_gpu::BulkCommitOp::create(b, ix.loc(), /*predicate=*/Value());
-  });
+      tile_gpu::BulkCommitOp::create(b, ix.loc(), electedLane);
+  };
+  if (tile::isPerWarp(op))
+    asOneLane(emit);
+  else
+    asOneThread(emit);
   return success();
 }
 
@@ -187,7 +218,65 @@ FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
   return result ? result : ix.i32(0);
 }
 
+static tile_gpu::CacheHint getCacheHint(tile::CopyAsyncOp op) {
+  std::optional<tile::EvictionPolicy> policy = op.getEvictionPolicy();
+  if (!policy)
+    return tile_gpu::CacheHint::None;
+  return *policy == tile::EvictionPolicy::First
+             ? tile_gpu::CacheHint::EvictFirst
+         : *policy == tile::EvictionPolicy::Last
+             ? tile_gpu::CacheHint::EvictLast
+             : tile_gpu::CacheHint::EvictNormal;
+}
+
+/// Each warp starts the boxes of its own parts of the staging buffer.
+LogicalResult KernelLowering::lowerWarpStore(tile::CopyAsyncOp op) {
+  layout::Result<tile::WarpStorePlan> plan =
+      tile::planWarpStore(op, tile::getWarpLayout(op));
+  std::optional<tile::TensorCopy> copy = tile::getTensorCopy(op);
+  if (!plan || !copy)
+    return op.emitOpError("cannot be done by single warps: ") << plan.error();
+  FailureOr<int64_t> base =
+      sharedOffset(op, tile::getAllocation(copy->buffer.storage));
+  if (failed(base))
+    return failure();
+
+  SmallVector<Value> start(copy->tensor.offsets);
+  for (auto [dim, tensorDim] : llvm::enumerate(plan->tensorDims)) {
+    if (tensorDim < 0)
+      continue;
+    std::vector<int64_t> origins;
+    for (const std::vector<int64_t> &origin : plan->parts.origins)
+      origins.push_back(origin[dim]);
+    start[tensorDim] = ix.add(start[tensorDim], warpFunction(origins));
+  }
+  std::vector<int64_t> bytes(plan->warpBytes.begin(), plan->warpBytes.end());
+  Value address = ix.add(warpFunction(bytes), ix.i32(*base));
+  Value map = tensorMap(copy->tensor.storage, plan->boxes);
+  auto orZero = [&](Value value) { return value ? value : ix.i32(0); };
+  asOneLane([&] {
+    for (auto [part, partBytes] : llvm::enumerate(plan->partBytes))
+      for (const tile::TmaBox &box : plan->boxes.boxes) {
+        SmallVector<int64_t> offsets(box.tensorOffsets);
+        for (auto [dim, tensorDim] : llvm::enumerate(plan->tensorDims))
+          if (tensorDim >= 0)
+            offsets[tensorDim] += plan->parts.offsets[part][dim];
+        SmallVector<Value> coordinates;
+        for (int64_t dim : plan->boxes.dims)
+          coordinates.push_back(
+              orZero(ix.add(start[dim], ix.i32(offsets[dim]))));
+        Value from = ix.add(address, ix.i32(partBytes + box.sharedBytes));
+        tile_gpu::TmaStoreOp::create(b, ix.loc(), map, coordinates,
+                                     orZero(from), electedLane,
+                                     getCacheHint(op));
+      }
+  });
+  return success();
+}
+
 LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
+  if (tile::isPerWarp(op))
+    return lowerWarpStore(op);
   layout::Result<tile::TmaPlan> plan = tile::planTma(op);
   std::optional<tile::TensorCopy> copy = tile::getTensorCopy(op);
   if (!plan || !copy)
@@ -213,13 +302,7 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
   if (failed(start))
     return failure();
 
-  auto hint = tile_gpu::CacheHint::None;
-  if (std::optional<tile::EvictionPolicy> policy = op.getEvictionPolicy())
-    hint = *policy == tile::EvictionPolicy::First
-               ? tile_gpu::CacheHint::EvictFirst
-           : *policy == tile::EvictionPolicy::Last
-               ? tile_gpu::CacheHint::EvictLast
-               : tile_gpu::CacheHint::EvictNormal;
+  tile_gpu::CacheHint hint = getCacheHint(op);
   Value map = tensorMap(copy->tensor.storage, *plan);
   // A load that blocks of the cluster share: each of them loads its part into
   // the same place of all of them, and each barrier there counts the bytes.

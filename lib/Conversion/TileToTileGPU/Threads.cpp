@@ -21,27 +21,20 @@ Value KernelLowering::threadId() {
   return cachedThreadId;
 }
 
-Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
-  if (llvm::all_of(values, [](int64_t value) { return value == 0; }))
-    return {};
-  auto found = cachedFunctions.find(values);
-  if (found != cachedFunctions.end())
-    return found->second;
-  Value tid = threadId();
-  IndexBuilder at(b.getContext());
-  at.builder().setInsertionPoint(entry);
-  at.setLocation(kernel.getLoc());
-
-  // values[0] + sum of (digit of tid) * weight: first as bits, whose neighbours
+/// `values[id]`, emitted by `at`; `id` is below the number of values.
+static Value emitFunction(IndexBuilder &at, Value id,
+                          const std::vector<int64_t> &values) {
+  int64_t count = values.size();
+  // values[0] + sum of (digit of id) * weight: first as bits, whose neighbours
   // are joined where their weights double, else as mixed-radix digits.
   auto fit = [&](ArrayRef<int64_t> extents) -> std::optional<Value> {
     SmallVector<int64_t> weights;
     int64_t place = 1;
     for (int64_t extent : extents) {
-      weights.push_back(place < threads ? values[place] - values[0] : 0);
+      weights.push_back(place < count ? values[place] - values[0] : 0);
       place *= extent;
     }
-    for (int64_t t = 0; t < threads; ++t) {
+    for (int64_t t = 0; t < count; ++t) {
       int64_t sum = values[0], rest = t;
       for (auto [extent, weight] : llvm::zip_equal(extents, weights)) {
         sum += (rest % extent) * weight;
@@ -61,8 +54,8 @@ Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
       }
       if (weight == 0)
         continue;
-      Value digit = at.divide(tid, start);
-      if (place < threads)
+      Value digit = at.divide(id, start);
+      if (place < count)
         digit = at.remainder(digit, extent);
       int64_t magnitude = std::abs(weight);
       Value term = llvm::isPowerOf2_64(magnitude)
@@ -76,7 +69,7 @@ Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
   };
 
   SmallVector<int64_t> bits;
-  for (int64_t place = 1; place < threads; place *= 2)
+  for (int64_t place = 1; place < count; place *= 2)
     bits.push_back(2);
   std::optional<Value> result = fit(bits);
   // Digits from the periods of the sequence of values: the extents of any
@@ -84,37 +77,67 @@ Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
   if (!result) {
     SmallVector<int64_t> extents;
     int64_t place = 1;
-    while (place < threads) {
+    while (place < count) {
       int64_t weight = values[place] - values[0], extent = 1;
-      while ((extent + 1) * place <= threads && threads % place == 0 &&
+      while ((extent + 1) * place <= count && count % place == 0 &&
              values[extent * place] - values[0] == extent * weight)
         ++extent;
-      // The digit must divide what is left of the thread count.
-      while (extent > 1 && (threads / place) % extent)
+      // The digit must divide what is left of the count.
+      while (extent > 1 && (count / place) % extent)
         --extent;
       if (extent == 1)
         break;
       extents.push_back(extent);
       place *= extent;
     }
-    if (place == threads)
+    if (place == count)
       result = fit(extents);
   }
   if (!result) {
     // Any function: a chain of selects over runs of equal values would be
     // correct for every table, however unlikely.
     Value chosen = at.i32(values[0]);
-    for (int64_t t = 1; t < threads; ++t) {
+    for (int64_t t = 1; t < count; ++t) {
       if (values[t] == values[t - 1])
         continue;
-      Value before = at.lessUnsigned(tid, at.i32(t));
+      Value before = at.lessUnsigned(id, at.i32(t));
       chosen = arith::SelectOp::create(at.builder(), at.loc(), before, chosen,
                                        at.i32(values[t]));
     }
     result = chosen;
   }
-  cachedFunctions[values] = *result;
   return *result;
+}
+
+Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
+  if (llvm::all_of(values, [](int64_t value) { return value == 0; }))
+    return {};
+  auto found = cachedFunctions.find(values);
+  if (found != cachedFunctions.end())
+    return found->second;
+  Value tid = threadId();
+  IndexBuilder at(b.getContext());
+  at.builder().setInsertionPoint(entry);
+  at.setLocation(kernel.getLoc());
+  return cachedFunctions[values] = emitFunction(at, tid, values);
+}
+
+Value KernelLowering::warpFunction(const std::vector<int64_t> &values) {
+  if (llvm::all_of(values, [](int64_t value) { return value == 0; }))
+    return {};
+  auto found = cachedWarpFunctions.find(values);
+  if (found != cachedWarpFunctions.end())
+    return found->second;
+  IndexBuilder at(b.getContext());
+  at.builder().setInsertionPoint(entry);
+  at.setLocation(kernel.getLoc());
+  if (!cachedWarp) {
+    cachedWarp = tile_gpu::WarpIdOp::create(at.builder(), kernel.getLoc(),
+                                            b.getI32Type());
+    if (role && role.getFirst() > 0)
+      cachedWarp = at.sub(cachedWarp, at.i32(role.getFirst()));
+  }
+  return cachedWarpFunctions[values] = emitFunction(at, cachedWarp, values);
 }
 
 Coordinate

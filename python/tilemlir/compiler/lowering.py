@@ -97,6 +97,7 @@ def module_options(options: CompileOptions) -> dict[str, bool | int | list[str]]
         "disable_warp_specialized": options.disable_warp_specialize,
         "disable_async_copy": options.disable_async_copy,
         "disable_bounds_checks": options.disable_bounds_checks,
+        "disable_defer_stores": options.disable_defer_stores,
         "disable_thread_sync": options.disable_thread_sync,
         "disable_shared_reuse": options.disable_shared_memory_reuse,
     }

@@ -98,6 +98,7 @@ class CompileOptions:
         disable_wgmma: matrix products never use wgmma.
         disable_async_copy: copies never use cp.async.
         disable_bounds_checks: the user promises that no access leaves its tensor.
+        disable_defer_stores: persistent kernels store a tile before they go on to the next one.
         disable_thread_sync: no automatic barriers; the user's own only.
         disable_shared_memory_reuse: every shared buffer gets its own bytes.
         noalias: tensors do not overlap; checked at launch.
@@ -117,6 +118,7 @@ class CompileOptions:
     disable_wgmma: bool = False
     disable_async_copy: bool = False
     disable_bounds_checks: bool = False
+    disable_defer_stores: bool = False
     disable_thread_sync: bool = False
     disable_shared_memory_reuse: bool = False
     noalias: bool = True

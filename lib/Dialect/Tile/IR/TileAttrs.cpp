@@ -297,6 +297,7 @@ LogicalResult OptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                       "disable_vectorize_256",
                                       "disable_async_copy",
                                       "disable_bounds_checks",
+                                      "disable_defer_stores",
                                       "disable_thread_sync",
                                       "line_info"};
   for (NamedAttribute entry : values) {

@@ -21,6 +21,11 @@ bool isBulkStore(Operation *op);
 /// offsets of shared memory are known.
 void waitForBulkStores(KernelOp kernel);
 
+/// Lets the lanes of a warp meet around what one of them does for the warp: in
+/// front of its stores, and behind its waits for them. Fences have been
+/// inserted.
+void syncWarps(KernelOp kernel);
+
 /// Puts fences behind operations by which threads write shared memory that TMA
 /// or wgmma accesses as well. Barriers have been inserted.
 void insertProxyFences(KernelOp kernel);

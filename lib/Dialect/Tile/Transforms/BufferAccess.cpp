@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -274,6 +275,7 @@ static void addCopy(CopyT copy, SmallVectorImpl<BufferAccess> &accesses) {
   ThreadMap threads;
   if constexpr (std::is_same_v<CopyT, CopyOp>)
     threads = getCopyThreads(copy);
+  threads.warps = copy->template getAttrOfType<FragmentLayoutAttr>(kWarpLayout);
   BufferAccess read = makeRead(), write = makeWrite();
   write.isAsync = isa<CopyAsyncOp>(copy.getOperation());
   read.threads = write.threads = threads;

@@ -3,13 +3,17 @@
 // For each store and each operation that must not run before it is done, the
 // wait goes in front of the latter, in the innermost block that both are in (so
 // that a loop which only holds the other operation waits once, in front).
-// Stores complete in groups; the thread that starts them commits and waits.
+// Stores complete in groups; the thread that starts them commits and waits: one
+// of the block, or one of each warp. The latter's groups are counted apart,
+// since in other warps than the first there are no others.
 //
 //===----------------------------------------------------------------------===//
 #include "AsyncProxy.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -88,7 +92,7 @@ private:
       if (!first)
         first = other;
       if (other->getBlock() != first->getBlock())
-        addWait(other, {0, /*read=*/false});
+        addWait(other, {0, /*read=*/false}, isPerWarp(store));
     }
     order(store, first, /*read=*/false);
   }
@@ -100,22 +104,28 @@ private:
       while (next && isa<SubviewOp, ReshapeOp, BitcastOp>(next))
         next = next->getNextNode();
       // The program may have closed the group itself.
-      if (next && (isBulkStore(next) || isa<BulkCommitOp>(next)))
+      if (next && ((isBulkStore(next) && isPerWarp(next) == isPerWarp(store)) ||
+                   isa<BulkCommitOp>(next)))
         continue;
       OpBuilder builder(store->getContext());
       builder.setInsertionPointAfter(store);
-      BulkCommitOp::create(builder, store.getLoc());
+      mark(BulkCommitOp::create(builder, store.getLoc()), isPerWarp(store));
     }
+  }
+
+  static void mark(Operation *op, bool perWarp) {
+    if (perWarp)
+      op->setAttr(kPerWarp, UnitAttr::get(op->getContext()));
   }
 
   /// Groups that are certainly committed from `from` (a store, or an operation
   /// around it) to `to` in the same block, without the store's own. `to` may be
   /// reached in the next iteration only.
-  static int64_t countGroups(Operation *from, Operation *to) {
+  static int64_t countGroups(Operation *from, Operation *to, bool perWarp) {
     int64_t groups = 0;
     auto count = [&](Operation *first, Operation *last) {
       for (Operation *op = first; op && op != last; op = op->getNextNode())
-        groups += isa<BulkCommitOp>(op);
+        groups += isa<BulkCommitOp>(op) && isPerWarp(op) == perWarp;
     };
     if (from->isBeforeInBlock(to)) {
       count(from, to);
@@ -134,6 +144,7 @@ private:
     Operation *from = block->findAncestorOpInBlock(*store);
     Operation *to = block->findAncestorOpInBlock(*later);
     bool inOrder = from->isBeforeInBlock(to);
+    bool perWarp = isPerWarp(store);
     if (!inOrder) {
       // Only in a later iteration.
       Operation *parent = block->getParentOp();
@@ -146,21 +157,23 @@ private:
       if (parent != block->getParentOp()) {
         while (to->getParentOp() != parent)
           to = to->getParentOp();
-        return addWait(to, {0, read});
+        return addWait(to, {0, read}, perWarp);
       }
     }
     // One wait between the two is enough.
-    for (auto &[place, wait] : waits)
-      if (place->getBlock() == block && (!wait.read || read) &&
-          (place == to || place->isBeforeInBlock(to)) &&
+    for (auto &[key, wait] : waits) {
+      auto [place, ofWarps] = key;
+      if (place->getBlock() == block && (ofWarps != 0) == perWarp &&
+          (!wait.read || read) && (place == to || place->isBeforeInBlock(to)) &&
           (!inOrder || from->isBeforeInBlock(place)) &&
-          wait.pending <= countGroups(from, place))
+          wait.pending <= countGroups(from, place, perWarp))
         return;
-    addWait(to, {countGroups(from, to), read});
+    }
+    addWait(to, {countGroups(from, to, perWarp), read}, perWarp);
   }
 
-  void addWait(Operation *place, Wait wait) {
-    auto [entry, inserted] = waits.insert({place, wait});
+  void addWait(Operation *place, Wait wait, bool perWarp) {
+    auto [entry, inserted] = waits.insert({{place, perWarp ? 1 : 0}, wait});
     if (inserted)
       return;
     entry->second.pending = std::min(entry->second.pending, wait.pending);
@@ -168,31 +181,60 @@ private:
   }
 
   void insertWaits() {
-    for (auto &[place, wait] : waits) {
+    for (auto &[key, wait] : waits) {
+      auto [place, ofWarps] = key;
       OpBuilder builder(place);
-      BulkWaitOp::create(builder, place->getLoc(), wait.pending, wait.read);
+      mark(
+          BulkWaitOp::create(builder, place->getLoc(), wait.pending, wait.read),
+          ofWarps != 0);
     }
-    // Shared memory must outlive the stores.
-    llvm::SetVector<Block *> ends;
+    // Shared memory must outlive the stores. The thread that stores for the
+    // block is one of those that store for their warps.
+    llvm::MapVector<Block *, bool> ends;
     for (CopyAsyncOp store : stores) {
       Region *region = store->getParentRegion();
       while (!isa<KernelOp, WarpSpecializeOp>(region->getParentOp()))
         region = region->getParentOp()->getParentRegion();
-      ends.insert(&region->front());
+      ends[&region->front()] |= isPerWarp(store);
     }
-    for (Block *block : ends) {
+    for (auto [block, perWarp] : ends) {
       OpBuilder builder = OpBuilder::atBlockEnd(block);
-      BulkWaitOp::create(builder, stores.front().getLoc(), /*pending=*/0,
-                         /*read=*/true);
+      mark(BulkWaitOp::create(builder, stores.front().getLoc(), /*pending=*/0,
+                              /*read=*/true),
+           perWarp);
     }
   }
 
   KernelOp kernel;
   SmallVector<CopyAsyncOp> stores;
-  llvm::MapVector<Operation *, Wait> waits;
+  /// By place, and whether each warp waits for its own stores.
+  llvm::MapVector<std::pair<Operation *, int>, Wait> waits;
 };
 } // namespace
 
 void mlir::tile::waitForBulkStores(KernelOp kernel) {
   BulkStoreWaits(kernel).run();
+}
+
+void mlir::tile::syncWarps(KernelOp kernel) {
+  kernel.walk([](Operation *op) {
+    if (!isPerWarp(op))
+      return;
+    OpBuilder builder(op);
+    // What the other lanes wrote, before the store; one barrier for stores that
+    // follow each other.
+    if (isBulkStore(op)) {
+      Operation *before = op->getPrevNode();
+      while (before && isPure(before))
+        before = before->getPrevNode();
+      bool together = before && isBulkStore(before) && isPerWarp(before);
+      if (!together && !isa_and_nonnull<WarpSyncOp>(before))
+        WarpSyncOp::create(builder, op->getLoc());
+    }
+    // The other lanes write again when one has waited.
+    if (isa<BulkWaitOp>(op) && op->getNextNode()) {
+      builder.setInsertionPointAfter(op);
+      WarpSyncOp::create(builder, op->getLoc());
+    }
+  });
 }

@@ -48,6 +48,7 @@ class TileInsertSyncPass
         SyncThreadsOp::create(builder, loc, IntegerAttr(), IntegerAttr());
       }
       insertProxyFences(kernel);
+      syncWarps(kernel);
     });
   }
 };

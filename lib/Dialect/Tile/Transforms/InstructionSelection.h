@@ -40,6 +40,10 @@ LogicalResult selectCopy(CopyOp op, TargetAttr target,
 void selectThreadCopy(CopyOp op, TargetAttr target, IntegerAnalysis &integers,
                       StringRef notTma);
 
+/// The choice `tma` of a copy that starts `boxes` boxes like those of `plan`.
+ChoiceAttr getTmaChoice(MLIRContext *context, bool isLoad, const TmaPlan &plan,
+                        int64_t boxes);
+
 /// Sets the choice `tma` with the boxes of `plan`.
 void chooseTma(CopyOp op, const TmaPlan &plan);
 

@@ -19,6 +19,7 @@
 
 #include "InstructionSelection.h"
 #include "IntegerAnalysis.h"
+#include "MatrixProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,9 +66,7 @@ static void wait(OpBuilder &builder, Location loc, ArrayRef<Value> fragments,
   MmaWaitOp::create(builder, loc, fragments, pending);
 }
 
-/// The fill with zero of the whole allocation of `accumulator` that is the last
-/// operation in the block in front of `point` to touch it.
-static FillOp findZeroFill(Value accumulator, Operation *point) {
+FillOp mlir::tile::findZeroFill(Value accumulator, Operation *point) {
   Value root = getStorageRoot(accumulator);
   SmallVector<Operation *> users = getHandleUsers(root);
   for (Operation *op = point->getPrevNode(); op; op = op->getPrevNode()) {

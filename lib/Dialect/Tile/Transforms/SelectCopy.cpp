@@ -48,21 +48,26 @@ LogicalResult mlir::tile::selectCopy(CopyOp op, TargetAttr target,
   return success();
 }
 
-void mlir::tile::chooseTma(CopyOp op, const TmaPlan &plan) {
+ChoiceAttr mlir::tile::getTmaChoice(MLIRContext *context, bool isLoad,
+                                    const TmaPlan &plan, int64_t boxes) {
   std::string shape;
   for (int64_t extent : llvm::reverse(plan.box))
     shape += (shape.empty() ? "" : "x") + std::to_string(extent);
-  std::string reason = llvm::formatv(
-      "TMA {0} of {1} {2} of {3} elements",
-      isa<MemRefType>(op.getSource().getType()) ? "load" : "store",
-      plan.boxes.size(), plan.boxes.size() == 1 ? "box" : "boxes", shape);
+  std::string reason = llvm::formatv("TMA {0} of {1} {2} of {3} elements",
+                                     isLoad ? "load" : "store", boxes,
+                                     boxes == 1 ? "box" : "boxes", shape);
   if (plan.swizzle)
     reason += llvm::formatv(", {0}-byte swizzle", plan.swizzle);
-  Builder builder(op.getContext());
+  Builder builder(context);
+  return ChoiceAttr::get(context, Path::Tma, reason,
+                         builder.getDictionaryAttr(builder.getNamedAttr(
+                             "box", builder.getI64ArrayAttr(plan.box))));
+}
+
+void mlir::tile::chooseTma(CopyOp op, const TmaPlan &plan) {
+  bool isLoad = isa<MemRefType>(op.getSource().getType());
   op.setChoiceAttr(
-      ChoiceAttr::get(op.getContext(), Path::Tma, reason,
-                      builder.getDictionaryAttr(builder.getNamedAttr(
-                          "box", builder.getI64ArrayAttr(plan.box)))));
+      getTmaChoice(op.getContext(), isLoad, plan, plan.boxes.size()));
 }
 
 void mlir::tile::selectThreadCopy(CopyOp op, TargetAttr target,

@@ -2,7 +2,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
-#include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -127,6 +127,11 @@ private:
       if (copy && isa<BufferType>(copy.getDest().getType()) &&
           !user->hasAttr(kProduceName))
         extend(begin[user], getNextWait(copy));
+      // A store by single warps is on its way when the next buffer is written;
+      // two that alternate in a loop are to stay apart.
+      Operation *loop = user->getParentOp();
+      if (isPerWarp(user) && isLoop(loop))
+        extend(begin[loop], end[loop]);
       if (isTmaCopy(user))
         lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
     }

@@ -9,6 +9,7 @@
 #include "InstructionSelection.h"
 #include "LayoutLegalizer.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
@@ -66,6 +67,7 @@ private:
   /// Stages `store`, or says why not.
   std::string stage(CopyOp store);
   std::string tryStage(CopyOp store, int64_t chunk, int64_t buffers);
+  bool prefersChunks(CopyOp store);
   int64_t getFreeBytes(CopyOp store);
   void explain(CopyOp store, StringRef why);
 
@@ -192,16 +194,33 @@ std::string StageStores::stage(CopyOp store) {
   if (bytes < kMinStagedBytes)
     return llvm::formatv("the tile has only {0} bytes", bytes);
   int64_t available = getFreeBytes(store);
-  if (bytes <= available)
-    return tryStage(store, shape.back(), 1);
   // In chunks of columns, through two buffers.
   int64_t chunk = kChunkRowBytes / elementBytes;
   int64_t chunkBytes = bytes / shape.back() * chunk;
-  if (shape.back() % chunk == 0 && 2 * chunkBytes <= available)
+  bool inChunks = shape.back() % chunk == 0 && 2 * chunkBytes <= available;
+  if (bytes <= available && !(inChunks && prefersChunks(store)))
+    return tryStage(store, shape.back(), 1);
+  if (inChunks)
     return tryStage(store, chunk, 2);
   return llvm::formatv("its {0} bytes do not fit beside the other buffers in "
                        "shared memory",
                        bytes);
+}
+
+/// In a loop over tiles, chunks can leave one by one behind the products of the
+/// next tile (tile-defer-stores), if every warp has a part of each.
+bool StageStores::prefersChunks(CopyOp store) {
+  Operation *loop = store->getParentOp();
+  if (!isLoop(loop) || loop->getParentOfType<PipelinedOp>())
+    return false;
+  WalkResult result = loop->walk([&](GemmOp gemm) {
+    std::optional<WgmmaChoice> choice = getWgmmaChoice(gemm.getChoiceAttr());
+    bool isSpread = choice && choice->groups.warpsN == 1 &&
+                    choice->groups.replicas == 1 &&
+                    gemm->getParentOfType<PipelinedOp>();
+    return isSpread ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 std::string StageStores::tryStage(CopyOp store, int64_t chunk,

@@ -56,7 +56,7 @@ struct Pending {
   Value root;
   SmallVector<IndexRange, 4> region;
   bool isWrite = false, isAtomic = false;
-  FragmentLayoutAttr threads;
+  FragmentLayoutAttr threads, warps;
   /// Of tensors: the operation, as long as the places that it accesses in
   /// different iterations are known to be different.
   Operation *apart = nullptr;
@@ -66,8 +66,8 @@ struct Pending {
   bool operator==(const Pending &other) const {
     return root == other.root && region == other.region &&
            isWrite == other.isWrite && isAtomic == other.isAtomic &&
-           threads == other.threads && apart == other.apart &&
-           role == other.role;
+           threads == other.threads && warps == other.warps &&
+           apart == other.apart && role == other.role;
   }
 };
 
@@ -243,6 +243,7 @@ Pending BarrierPlanner::convert(const BufferAccess &access) {
   item.isWrite = access.isWrite;
   item.isAtomic = access.isAtomic;
   item.threads = access.threads.layout;
+  item.warps = access.threads.warps;
   item.role = getUserRole(access.op);
   auto whole = getWholeRegion(access.root.getType());
   if (isa<MemRefType>(access.root.getType()))
@@ -317,6 +318,9 @@ bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
     return false;
   if (!mayOverlap(before.region, now.region) ||
       (before.apart && before.apart == now.apart))
+    return false;
+  // Each warp keeps to its own elements; tile.warp_sync orders its threads.
+  if (!isTensor && before.warps && before.warps == now.warps)
     return false;
   // Each thread keeps to its own elements.
   if (before.threads && now.threads &&

@@ -165,21 +165,29 @@ bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
     agent.clock[productsOf(index)] = std::max<int32_t>(
         agent.clock[productsOf(index)], agent.products - step.number);
     return true;
+  case StepKind::WarpSync:
+    remember(agent, step);
+    agent.laneWrites.clear();
+    agent.laneWait = nullptr;
+    return true;
   case StepKind::BulkCommit:
-    if (actsAlone(agent))
+    if (actsAlone(agent) || step.isPerWarp)
       agent.storeGroups.push_back(agent.stores);
     return true;
   case StepKind::BulkWait: {
     remember(agent, step);
     int64_t covered = agent.storeGroups.size() - step.number;
-    if (actsAlone(agent) && covered > 0)
+    if ((actsAlone(agent) || step.isPerWarp) && covered > 0)
       agent.clock[storesOf(index)] = std::max(agent.clock[storesOf(index)],
                                               agent.storeGroups[covered - 1]);
+    if (step.isPerWarp)
+      agent.laneWait = &step;
     return true;
   }
   case StepKind::Access:
     remember(agent, step);
-    return accessAll(index, step, AccessKind::Threads, index, tick(index));
+    return checkLanes(index, step) &&
+           accessAll(index, step, AccessKind::Threads, index, tick(index));
   default:
     llvm_unreachable("not a step of synchronisation");
   }
@@ -403,6 +411,8 @@ bool SyncExecution::sync(int index, const SyncStep &step) {
     meeting.clock.assign(agent.clock.size(), 0);
   }
   tick(index);
+  agent.laneWrites.clear();
+  agent.laneWait = nullptr;
   meeting.arrived += isSingle(agent) ? 1 : agent.threads;
   join(meeting.clock, agent.clock);
   meeting.agents.push_back(index);
@@ -437,10 +447,12 @@ bool SyncExecution::copy(int index, const SyncStep &step) {
   auto op = cast<CopyAsyncOp>(step.op);
   bool isStore = isa<MemRefType>(op.getDest().getType());
   bool isTma = step.number > 0;
-  if (isTma && !actsAlone(agent))
+  if (isTma && !actsAlone(agent) && !step.isPerWarp)
     return true;
   if (isStore) {
     remember(agent, step);
+    if (!checkLanes(index, step))
+      return false;
     ++agent.stores;
     agent.lastStore = &step;
     return accessAll(index, step, AccessKind::Store, storesOf(index),
@@ -514,6 +526,42 @@ bool SyncExecution::accessAll(int index, const SyncStep &step, AccessKind kind,
   return true;
 }
 
+/// Of memory of single warps: the lanes write it, one of them stores it and
+/// waits for the store, and the lanes meet in between.
+bool SyncExecution::checkLanes(int index, const SyncStep &step) {
+  Agent &agent = agents[index];
+  for (int number = 0; number < step.numAccesses; ++number) {
+    const AccessTemplate &access = program.accesses[step.firstAccess + number];
+    const SyncMemory &memory = program.memories[access.memory];
+    if (!memory.isOfWarps)
+      continue;
+    std::string name = getUserName(memory.buffer);
+    if (step.kind == StepKind::Access) {
+      if (access.isWrite && agent.laneWait) {
+        fail(step,
+             "early overwrite: lanes of " + nameAgent(index) + " write " +
+                 name +
+                 " before one that waits for its stores is done: a "
+                 "tile.warp_sync is missing",
+             SyncNote{agent.laneWait->op->getLoc(), "the wait is here"});
+        return false;
+      }
+      if (access.isWrite)
+        agent.laneWrites[access.memory] = &step;
+      continue;
+    }
+    auto write = agent.laneWrites.find(access.memory);
+    if (write == agent.laneWrites.end())
+      continue;
+    fail(step,
+         "early read: a lane of " + nameAgent(index) + " stores " + name +
+             " while others may still write it: a tile.warp_sync is missing",
+         SyncNote{write->second->op->getLoc(), "the write is here"});
+    return false;
+  }
+  return true;
+}
+
 /// Whether two accesses that may happen at the same time are a fault. Threads
 /// of one role order their own accesses among each other elsewhere.
 bool SyncExecution::conflicts(const Record &before, const Record &now,
@@ -565,11 +613,11 @@ bool SyncExecution::access(int index, const SyncStep &step,
     last =
         std::clamp<int64_t>(record.box[0].second - 1, first, memory.cells - 1);
   }
-  // Fragments belong to the agent.
+  // Fragments, and parts of warps, belong to the agent.
   for (int64_t cell = first; cell <= last; ++cell) {
     std::vector<Record> &list = records[firstMemory + access.memory][cell];
     for (const Record &before : list) {
-      if (memory.isFragment && before.agent != index)
+      if ((memory.isFragment || memory.isOfWarps) && before.agent != index)
         continue;
       if (agent.clock[before.component] >= before.time ||
           !conflicts(before, record, /*sameMemory=*/true))

@@ -103,6 +103,10 @@ private:
     int32_t clusterArrivals = 0, clusterWaits = 0;
     int waitsFor = -1;
     int64_t parity = 0;
+    /// Since the lanes of the warp last met: memory of the warp that they
+    /// wrote, and the wait of one of them for its stores.
+    llvm::SmallDenseMap<int, const SyncStep *> laneWrites;
+    const SyncStep *laneWait = nullptr;
     std::vector<TraceEntry> trace;
   };
   struct Wait {
@@ -196,6 +200,7 @@ private:
                  int component, int32_t time) {
     return accessAll(index, step, kind, component, time, agents[index].block);
   }
+  bool checkLanes(int agent, const SyncStep &step);
   bool conflicts(const Record &before, const Record &now, bool sameMemory);
   void checkEnd();
   void reportDeadlock();

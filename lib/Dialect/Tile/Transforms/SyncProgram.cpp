@@ -11,6 +11,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -118,6 +119,8 @@ private:
   llvm::DenseMap<Value, int> memoryIndex;
   llvm::DenseMap<Operation *, SmallVector<BufferAccess, 2>> accesses;
   llvm::DenseSet<Value> writtenTensors;
+  /// Shared buffers of which each warp touches a part of its own.
+  llvm::DenseMap<Value, FragmentLayoutAttr> warpLayouts;
   llvm::DenseSet<Operation *> relevant;
   llvm::SetVector<Value> needed;
   SmallVector<Value> worklist;
@@ -164,6 +167,10 @@ void ProgramBuilder::findMemories() {
       if (!isShared && !alloc.getType().isFragment())
         continue;
       auto [first, isNew] = firstRole.try_emplace(access.root, role);
+      auto [warps, unused] =
+          warpLayouts.try_emplace(access.root, access.threads.warps);
+      if (warps->second != access.threads.warps || first->second != role)
+        warps->second = {};
       if (isAsync || (isShared && !isNew && first->second != role))
         watched.insert(access.root);
       accesses[op].push_back(std::move(access));
@@ -193,6 +200,8 @@ void ProgramBuilder::findMemories() {
     SyncMemory memory;
     memory.buffer = root;
     memory.isFragment = alloc.getType().isFragment();
+    memory.isOfWarps = !memory.isFragment && warpLayouts.lookup(root);
+    program.ordersLanes |= memory.isOfWarps;
     ArrayRef<int64_t> shape = alloc.getType().getShape();
     bool hasSlots = alloc->hasAttr("tile.slots") || shape.size() > 2;
     if (!memory.isFragment && hasSlots && shape[0] <= 64)
@@ -337,7 +346,7 @@ void ProgramBuilder::needVariable(AllocOp variable) {
 
 void ProgramBuilder::slice() {
   kernel.walk([&](Operation *op) {
-    if (isProtocol(op))
+    if (isProtocol(op) || (program.ordersLanes && isa<WarpSyncOp>(op)))
       mark(op);
     else if (auto found = accesses.find(op);
              found != accesses.end() &&
@@ -698,6 +707,7 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     step.number = isTma ? getCopyBytes(copy) : 0;
     if (ClusterAxes axes = getMulticastAxes(copy); !axes.empty())
       setReach(step, axes);
+    step.isPerWarp = isPerWarp(op);
     addAccesses(step, op);
   } else if (isa<GemmAsyncOp>(op)) {
     addAccesses(add(StepKind::GemmAsync, op), op);
@@ -712,9 +722,13 @@ void ProgramBuilder::emitProtocol(Operation *op) {
   } else if (isa<ClusterWaitOp>(op)) {
     add(StepKind::ClusterWait, op);
   } else if (isa<BulkCommitOp>(op)) {
-    add(StepKind::BulkCommit, op);
+    add(StepKind::BulkCommit, op).isPerWarp = isPerWarp(op);
   } else if (auto wait = dyn_cast<BulkWaitOp>(op)) {
-    add(StepKind::BulkWait, op).number = wait.getPending();
+    SyncStep &step = add(StepKind::BulkWait, op);
+    step.number = wait.getPending();
+    step.isPerWarp = isPerWarp(op);
+  } else if (isa<WarpSyncOp>(op)) {
+    add(StepKind::WarpSync, op);
   } else if (accesses.contains(op)) {
     addAccesses(add(StepKind::Access, op), op);
   }

@@ -51,6 +51,7 @@ enum class StepKind {
   BulkWait,
   ClusterArrive,
   ClusterWait,
+  WarpSync,
   Access
 };
 
@@ -84,6 +85,8 @@ struct SyncStep {
   int firstAccess = 0, numAccesses = 0;
   /// Number of the sets of blocks that it reaches, -1 for the own block.
   int reach = -1;
+  /// Each warp does it by itself.
+  bool isPerWarp = false;
 };
 
 /// A loop that holds synchronisation is followed iteration by iteration; of
@@ -105,6 +108,8 @@ struct SyncBarriers {
 struct SyncMemory {
   Value buffer;
   bool isFragment = false;
+  /// Each warp keeps to a part of its own.
+  bool isOfWarps = false;
   /// Parts along the first dimension that are looked at by themselves.
   int64_t cells = 1;
   /// Place in shared memory; -1: unknown, apart from all others.
@@ -127,6 +132,8 @@ struct SyncProgram {
   std::vector<SyncBarriers> barriers;
   std::vector<SyncMemory> memories;
   std::vector<SyncRole> roles;
+  /// Some memory is of single warps: their lanes have to meet.
+  bool ordersLanes = false;
   /// Constants, and values from outside that nothing computes.
   std::vector<std::pair<int, int64_t>> constants;
   std::vector<std::pair<int, Value>> symbols;

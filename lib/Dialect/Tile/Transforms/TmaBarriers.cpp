@@ -10,6 +10,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+#include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -318,8 +319,10 @@ LogicalResult mlir::tile::insertTmaBarriers(KernelOp kernel) {
     else if (isTmaCopy(copy))
       stores.push_back(copy);
   });
+  SmallVector<CopyAsyncOp> started;
   for (CopyOp store : stores)
-    makeAsynchronous(store);
+    started.push_back(makeAsynchronous(store));
+  storeByWarps(kernel, started);
   for (Block *block : blocks)
     if (failed(LoadGroups(kernel, *block).run()))
       return failure();

@@ -232,6 +232,7 @@ def Tile_OptionsAttr : Tile_Attr<"Options", "options"> {
     | `disable_vectorize_256` | bool | false | |
     | `disable_async_copy` | bool | false | no cp.async |
     | `disable_bounds_checks` | bool | false | the user promises that no access leaves its tensor |
+    | `disable_defer_stores` | bool | false | persistent kernels store a tile before they go on to the next |
     | `disable_thread_sync` | bool | false | only the user's own barriers |
     | `line_info` | bool | true | |
     | `shared_limit` | i64 | of the target | bytes |

@@ -34,6 +34,38 @@ def Tile_WarpSyncOp : Tile_Op<"warp_sync", [MemoryEffects<[MemRead, MemWrite]>]>
   let assemblyFormat = "attr-dict";
 }
 
+//===----------------------------------------------------------------------===//
+// Where values are computed
+//===----------------------------------------------------------------------===//
+
+def Tile_PinOp : Tile_Op<"pin", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemWrite]>]> {
+  let summary = "compute a value here, and not later";
+  let description = [{
+    The result is the operand. The backend moves computations to where their
+    results are used; a division that is to be done while matrix products are
+    under way has to be held back from that.
+    ```mlir
+    %held = tile.pin %row : i32
+    ```
+  }];
+  let arguments = (ins AnySignlessInteger:$value);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Tile_PinFragmentOp : Tile_Op<"pin_fragment"> {
+  let summary = "compute the contents of a fragment here, and not later";
+  let description = [{
+    As `tile.pin`, for what was written to a fragment before: a conversion to a
+    narrower type is done here, and the wide registers are free behind it.
+    ```mlir
+    tile.pin_fragment %result : !tile.buffer<128x256xf16, fragment>
+    ```
+  }];
+  let arguments = (ins Arg<Tile_FragmentBuffer, "", [MemRead, MemWrite]>:$fragment);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment)";
+}
+
 def Tile_NamedArriveOp : Tile_Op<"named_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "arrive on a named barrier without waiting";
   let description = [{

@@ -29,6 +29,9 @@ struct IndexRange {
 /// box being dimension i of the layout.
 struct ThreadMap {
   FragmentLayoutAttr layout;
+  /// The same for warps, where threads are not known: each warp touches what it
+  /// holds under this layout of the whole buffer.
+  FragmentLayoutAttr warps;
 };
 
 /// One access of an operation to an allocation or tensor.

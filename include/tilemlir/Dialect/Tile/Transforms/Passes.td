@@ -270,6 +270,66 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileDeferStores : Pass<"tile-defer-stores"> {
+  let summary = "store a tile during the products of the next one";
+  let description = [{
+    In a persistent kernel, a loop over tiles holds a ring loop of products and,
+    behind it, the stores of the result through staging buffers by TMA. While
+    these run, the tensor cores idle. This pass keeps the result, converted to
+    the type of the tensor, in registers, and goes on to the next tile: behind
+    each of the first products of that one stands one chunk of the stores. They
+    are cut off the ring loop for it. Behind the loop over tiles the last tile is
+    stored. What is computed between the products and the stores (scaling, bias,
+    activation) stays where it is.
+
+    The places in the tensor are carried in variables; until there is a tile
+    they lie outside of the tensor, where TMA writes nothing. What is used
+    behind the products and does not depend on them is computed behind the first
+    product and held by `tile.pin`.
+
+    Legal if each warp stores by itself (`tile.warp_layout` of
+    `tile-insert-mbarriers`), the stores are the last accesses to memory in the
+    loop over tiles, the registers of the result fit beside the accumulators,
+    and there are at least as many products as chunks. If the number of products
+    is known at run time only, and does not change from tile to tile, it selects
+    between this form and the original one. The choice of the stores says what
+    was done, or why not. The option `disable_defer_stores` switches the pass off.
+
+    ```mlir
+    scf.for %tile = %worker to %tiles step %workers : i32 {
+      %row = arith.divui ... : i32
+      tile.fill %acc, %poison : ...
+      scf.for %k = %c0 to %c16 step %c1 : i32 { ... tile.gemm_async %a, %b, %acc ... } {tile.pipeline = #tile.pipeline<ring, ...>}
+      tile.mma_wait %acc {pending = 0 : i64} : ...
+      tile.copy %acc[%c0, %c0] [128, 64] to %staging[%c0, %c0] [128, 64] : ...
+      tile.copy_async %staging[%c0, %c0] [128, 64] to %C[%row, %column] [128, 64] {tile.warp_layout = ...} : ...
+    }
+    ```
+    becomes
+    ```mlir
+    tile.fill %result, %zero : ...
+    tile.store %outside, %places[%c0] : ...
+    scf.for %tile = %worker to %tiles step %workers : i32 {
+      tile.fill %acc, %poison : ...
+      ... tile.gemm_async %a, %b, %acc ...
+      %row = arith.divui ... : i32
+      %held = tile.pin %row : i32
+      %last = tile.load %places[%c0] : ...
+      tile.copy %result[%c0, %c0] [128, 64] to %staging[%c0, %c0] [128, 64] : ...
+      tile.copy_async %staging[%c0, %c0] [128, 64] to %C[%last, ...] [128, 64] {tile.warp_layout = ...} : ...
+      scf.for %k = %c1 to %c16 step %c1 : i32 { ... } {tile.pipeline = #tile.pipeline<ring, ...>}
+      tile.mma_wait %acc {pending = 0 : i64} : ...
+      tile.copy %acc[%c0, %c0] [128, 64] to %result[%c0, %c0] [128, 64] : ...
+      tile.pin_fragment %result : ...
+      tile.store %held, %places[%c0] : ...
+    }
+    tile.copy %result ... to %staging ...
+    tile.copy_async %staging ... to %C[...] ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileAllocateMemory : Pass<"tile-allocate-memory"> {
   let summary = "assign shared memory offsets";
   let description = [{

@@ -1,0 +1,19 @@
+"""Stores deferred into the next tile on sm_90a: few products, ragged tiles, types, warp groups, what is not deferred."""
+
+import pytest
+import torch
+from defer_cases import *  # noqa: F403
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def hopper():
+    """Only on a device that runs sm_90a code."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("sm_90a code runs on compute capability 9.0 only")
+
+
+@pytest.fixture(scope="module")
+def target():
+    return {"kind": "cuda", "arch": "sm_90a"}
