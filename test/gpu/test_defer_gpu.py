@@ -1,4 +1,4 @@
-"""Stores deferred into the next tile on sm_90a: few products, ragged tiles, types, warp groups, what is not deferred."""
+"""Stores deferred into the next tile on sm_90a: few products, ragged tiles, types, warp groups, refusals."""
 
 import pytest
 import torch

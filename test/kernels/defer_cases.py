@@ -128,10 +128,10 @@ def test_result_that_is_read(target):
     kernel = programs.compile_for(defer_programs.gemm_in_place(m, n, k, 3), target)
     expect_deferral(kernel, False)
     a, b, c = small_integers(m, k), small_integers(k, n), small_integers(m, n)
+    expected = a.float() @ b.float() + beta * c.float()
     device = programs.device_of(kernel)
     result = c.to(device)
     kernel(a.to(device), b.to(device), beta, result)
-    expected = a.float() @ b.float() + beta * c.float()
     torch.testing.assert_close(result.cpu(), expected.half(), rtol=0, atol=0)
 
 

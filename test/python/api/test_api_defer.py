@@ -2,7 +2,6 @@
 
 import pytest
 from defer_cases import (  # noqa: F401
-    test_number_of_products_known_at_launch,
     test_result_that_is_read,
     test_two_results,
     test_work_between_products_and_store,
