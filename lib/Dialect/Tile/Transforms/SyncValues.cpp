@@ -314,11 +314,17 @@ bool SyncExecution::beginLoop(Agent &agent, const SyncStep &step) {
   state.remaining = trips;
   state.skipAt = -1;
   // Of many iterations, the first and the last ones; between them a number is
-  // left out that brings all slots and phases back to where they were.
+  // left out that brings all slots and phases back to where they were. Loops
+  // that end at the same count leave out the same number, also where one role
+  // has a few iterations in front of its loop (tile-defer-stores).
+  constexpr int64_t kPeeled = 8;
   int64_t period = program.period;
-  int64_t kept = loop.isOuter ? 3 : 2 * program.slots + 3;
-  if (trips > kept + period && period <= 128) {
-    int64_t skipped = (trips - kept) / period * period;
+  int64_t kept = loop.isOuter ? 3 : 2 * program.slots + 3 + kPeeled;
+  bool isPeeled =
+      !loop.isOuter && increment == 1 && lower > 0 && lower <= kPeeled;
+  int64_t total = trips + (isPeeled ? lower : 0);
+  if (total > kept + period && period <= 128) {
+    int64_t skipped = (total - kept) / period * period;
     state.remaining = trips - skipped;
     state.skip = skipped;
     state.skipAt = std::min(program.slots + 1, state.remaining - 1);
