@@ -1,7 +1,7 @@
 // RUN: tile-opt %s -tile-to-cpu | filecheck %s
 // Products in flight, waits, fences, registers and dependent launches mean the same one after the other.
 
-// CHECK: op = "gemm", path = "fma"
+// CHECK: op = "gemm", {{.*}}path = "fma"
 // CHECK-NOT: tile.dependency_wait
 // CHECK-NOT: tile.set_max_registers
 // CHECK-NOT: tile.fence_proxy

@@ -116,8 +116,8 @@ operations
       wgmma.m64n256k16 f16 x f16 -> f32 on sm_90a, A from shared memory
   test_report.py:{store}: copy result -> result.staging: stmatrix (bytes 16)
       the fragment is made of 8x8 matrices of 16-bit elements
-  test_report.py:{store}: copy result.staging -> c: tma (box [64, 128])
-      TMA store of 4 boxes of 128x64 elements, 128-byte swizzle"""  # noqa: E501
+  test_report.py:{store}: copy result.staging -> c: tma (box [64, 16])
+      TMA store of 4 boxes of 16x64 elements, 128-byte swizzle; each warp stores what it has written"""  # noqa: E501
 
 
 @pytest.mark.parametrize(("target", "expected"), [("sm_80", AMPERE), ("sm_90a", HOPPER)])
