@@ -66,9 +66,9 @@ def ufunc(function: np.ufunc, rows: str, d: int, *sources: int) -> Function:
         def one(w: Any, m: Row | None) -> None:
             r = get(w)
             if m is None:
-                function(r[a], r[d])
+                function(r[a], out=r[d])
             else:
-                function(r[a], r[d], where=m)
+                function(r[a], out=r[d], where=m)
 
         return one
     a, b = sources
@@ -76,9 +76,9 @@ def ufunc(function: np.ufunc, rows: str, d: int, *sources: int) -> Function:
     def two(w: Any, m: Row | None) -> None:
         r = get(w)
         if m is None:
-            function(r[a], r[b], r[d])
+            function(r[a], r[b], out=r[d])
         else:
-            function(r[a], r[b], r[d], where=m)
+            function(r[a], r[b], out=r[d], where=m)
 
     return two
 

@@ -1,7 +1,7 @@
 """The instruction cvt: between integers, floats and the small float formats.
 
 Semantics: PTX ISA, "Data Movement and Conversion Instructions: cvt". Integer results of floats are clamped to the range
-of the type, NaN gives 0; `.satfinite` clamps to the largest finite value.
+of the type; `.satfinite` clamps to the largest finite value.
 """
 
 from __future__ import annotations
@@ -54,6 +54,25 @@ def _from_double(value: Row, kind: str, mode: str | None) -> Row:
     return small.f32_to_bf16(round_to_odd_f32(value), "rz" if mode == "rz" else "rn")
 
 
+def _clamp(value: Row, bits: int, signed: bool, wide: bool) -> Row:
+    """Whole numbers in float64 as integers of a width, clamped to its range.
+
+    Args:
+        value: float64.
+        bits, signed: of the integers.
+        wide: the source or the target has 64 bits: NaN gives only the highest bit (PTX ISA, cvt), else 0.
+    """
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    dtype = np.dtype(("i" if signed else "u") + str(max(bits, 8) // 8))
+    # The bounds of 64-bit integers are no doubles: compare, then convert what lies inside.
+    inside = (value > low) & (value < high)
+    result = np.where(inside, value, 0).astype(dtype)
+    result[value <= low] = low
+    result[value >= high] = high
+    result[np.isnan(value)] = (low if signed else 1 << (bits - 1)) if wide else 0
+    return result
+
+
 def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz: bool) -> Row:
     """Values of a row converted between two scalar PTX types.
 
@@ -76,18 +95,7 @@ def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz
             result = _from_double(value, target, mode)
             return flush(result) if ftz and target == "f32" else result
         bits = int(target[1:])
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if target[0] == "s" else (0, (1 << bits) - 1)
-        value = np.where(np.isnan(value), 0, value)
-        clamped = np.clip(value, float(low), float(high))
-        if bits == 64:
-            dtype = np.int64 if target[0] == "s" else np.uint64
-            inside = (clamped > low) & (clamped < high)
-            return (
-                np.where(inside, np.where(inside, clamped, 0).astype(dtype), dtype(high) if low == 0 else 0)
-                if (target[0] == "u")
-                else np.where(clamped >= high, high, np.where(inside, clamped, low).astype(dtype))
-            )
-        return clamped.astype(np.int64)
+        return _clamp(value, bits, target[0] == "s", source == "f64" or bits == 64)
     value = _narrow_integer(row, source)
     if target in _FLOATS:
         if target == "f32" and value.dtype in (np.int64, np.uint64) and int(source[1:]) > 32 and mode in (None, "rn"):

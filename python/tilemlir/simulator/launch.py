@@ -390,6 +390,7 @@ def simulate_plan(
     kwargs: Mapping[str, Any],
     settings: Settings,
     variant: Callable[[tuple[int, ...]], Any] | None = None,
+    kept: dict[Any, np.ndarray] | None = None,
 ) -> Simulation:
     """Runs a launch plan with the PTX of its kernels.
 
@@ -400,6 +401,7 @@ def simulate_plan(
         args, kwargs: of the call, without outputs.
         settings: how to simulate.
         variant: called with guards that do not hold; returns (plan, ptx) of a version without those assumptions.
+        kept: contents of workspaces that later calls find as earlier ones left them; this call uses and updates it.
 
     Returns:
         Outputs and report; faults are in the report, not raised.
@@ -414,15 +416,18 @@ def simulate_plan(
         if variant is None:
             raise errors.make("no-variant", {"kernel": name, "guards": ", ".join(map(str, violated))})
         other_plan, other_ptx = variant(violated)
-        return simulate_plan(name, other_plan, other_ptx, args, kwargs, settings, variant)
+        return simulate_plan(name, other_plan, other_ptx, args, kwargs, settings, variant, kept)
     module = _programs(ptx)
     memory = _Memory(call)
     workspaces = []
     for position, workspace in enumerate(plan.get("workspaces", ())):
         size = evaluate(workspace["bytes"], call.environment)
-        zero = bool(workspace.get("zero"))
+        zero = bool(workspace.get("zero") or workspace.get("kept"))
         buffer = memory.memory.allocate(f"workspace {position}", size, 0 if zero else 0xFF)
         workspaces.append(buffer)
+        known = None if kept is None else kept.get((ptx, position))
+        if workspace.get("kept") and known is not None and len(known) == len(buffer.data):
+            buffer.data[:] = known
         memory.shadowed.append((buffer, HOST if zero else UNINITIALIZED))
     report = SimulationReport(name, module.target, settings.seed)
     for launch in plan["launches"]:
@@ -440,6 +445,12 @@ def simulate_plan(
         # What a launch wrote is ordered before the next one.
         memory.shadowed = [(buffer, _settle(buffer, component)) for buffer, component in memory.shadowed]
     memory.copy_back()
+    if kept is not None:
+        for position, workspace in enumerate(plan.get("workspaces", ())):
+            if workspace.get("kept"):
+                kept[ptx, position] = workspaces[position].data.copy()
+        if report.findings:  # nobody knows what they hold now
+            kept.clear()
     report.seconds = time.perf_counter() - begin
     outputs = call.outputs
     return Simulation(None if not outputs else outputs[0] if len(outputs) == 1 else outputs, report)

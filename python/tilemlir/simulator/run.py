@@ -75,7 +75,8 @@ def simulate(kernel: Any, *args: Any, settings: Settings | None = None, **kwargs
         return other.launch_plan, other.asm["ptx"]
 
     chosen = settings or Settings()
-    return simulate_plan(kernel.name, kernel.launch_plan, kernel.asm["ptx"], args, kwargs, chosen, variant)
+    kept = vars(kernel).setdefault("_simulated_workspaces", {})
+    return simulate_plan(kernel.name, kernel.launch_plan, kernel.asm["ptx"], args, kwargs, chosen, variant, kept)
 
 
 def call(kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings) -> Any:

@@ -163,6 +163,7 @@ class Warp:
                 self.machine.trace.wait_end(self, best)
             best.poll = None
             best.parked = False
+            best.reason = ""
         return best
 
     def run(self, budget: int) -> int:
