@@ -194,12 +194,16 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   function->setAttr("nvvm.reqntid",
                     b.getDenseI32ArrayAttr(
                         {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
-  // Without it the assembler ignores changes of the number of registers.
-  bool changesRegisters = false;
-  kernel.walk([&](tile_gpu::SetMaxRegistersOp) { changesRegisters = true; });
+  // Without it the assembler ignores changes of the number of registers, and
+  // spills where warps go different ways to make room for more blocks (seen:
+  // 64 registers for 256 threads, where 126 do without spills).
+  bool hasRoles = false;
+  kernel.walk([&](Operation *op) {
+    hasRoles |= isa<tile_gpu::SetMaxRegistersOp, tile_gpu::WarpIdOp>(op);
+  });
   if (std::optional<uint64_t> blocks = kernel.getMinBlocksPerSm())
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(*blocks));
-  else if (changesRegisters)
+  else if (hasRoles)
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster()) {
     SmallVector<int32_t> extents(cluster->begin(), cluster->end());

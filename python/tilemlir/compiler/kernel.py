@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tilemlir import errors
 from tilemlir.compiler import lowering, machines, toolchain
-from tilemlir.compiler.knobs import knobs
 from tilemlir.compiler.lowering import Lowered
 from tilemlir.compiler.options import CompileOptions
 from tilemlir.compiler.report import Report

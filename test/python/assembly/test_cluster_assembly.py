@@ -43,7 +43,7 @@ def test_assembles(name):
 def test_parts():
     """A block loads its own rows of A, and one of the two panels of B; B arrives in both blocks."""
     kernel = compile_kernel(PROGRAMS["rows"](), target=TARGET)
-    assert sorted(tuple(one["box"]) for one in kernel.launch_plan["tensor_maps"][:2]) == [(64, 64), (64, 128)]
+    assert {(64, 64), (64, 128)} <= {tuple(one["box"]) for one in kernel.launch_plan["tensor_maps"]}
     loads = [line for line in kernel.get_kernel_source().splitlines() if "cp.async.bulk.tensor.2d.shared" in line]
     assert sum("multicast" in line for line in loads) == 1 and len(loads) == 2
 
