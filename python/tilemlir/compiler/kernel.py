@@ -249,7 +249,7 @@ class CompiledKernel(LoadedKernel):
         if device is not None:
             machine = machines.machine_of_device(device)
         elif not self.target.is_cpu:
-            machine = machines.reference_machine(int("".join(c for c in str(self.target) if c.isdigit())))
+            machine = machines.reference_machine(self.target.capability)
         kernels = [one for one in self._lowered.report if "path" not in one]
         operations = [one for one in self._lowered.report if "path" in one]
         # In the order of the source; what macros of other files do comes last.

@@ -148,3 +148,56 @@ def test_lint_requirements_need_no_compiler():
     for tool in ("clang-format", "mypy", "ruff"):
         assert re.search(rf"^{tool}==", printed, re.MULTILINE), tool
     assert "xtc" not in printed and "cmake" not in printed
+
+
+# A parameter's type, where it is a class; overloads differ in it.
+OWN_TYPE = re.compile(r"\b[A-Z]\w+")
+
+
+def file_scope_names(text):
+    """What a C++ file defines for itself alone: static or in anonymous namespaces. Functions with their parameters."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\])*")', lambda m: "0" if m[1] else "", text, flags=re.DOTALL)
+    names, scopes, start = set(), [], 0
+    for match in re.finditer(r"[{};]", text):
+        head, start = text[start : match.start()].strip(), match.end()
+        if match[0] == "}":
+            if scopes:
+                scopes.pop()
+            continue
+        at_file_scope = all(scope != "code" for scope in scopes)
+        local = "anonymous" in scopes or re.search(r"(^|\s)static\s", head) is not None
+        if at_file_scope and local and (variable := re.search(r"(\w+)\s*(?:\[\])?\s*(?:=[^=].*)?$", head, re.DOTALL)):
+            if match[0] == ";" and "(" not in head.split("=")[0] and re.search(r"\b(static|constexpr|using)\b", head):
+                names.add(re.split(r"\s*(?:\[\])?\s*=", head)[0].split()[-1] if "=" in head else variable[1])
+        if match[0] == ";":
+            continue
+        opened = re.search(r"namespace(\s+[\w:]+)?$", head)
+        record = re.search(r"^(?:template\s*<.*>\s*)?(?:class|struct|enum(?:\s+class)?|union)\s+(\w+)(?!\s*::)", head)
+        function = re.search(r"(?<![\w:~])(\w+)\s*\(([^{}]*)\)[^()]*$", head)
+        if at_file_scope and local and not opened:
+            if record and "(" not in head:
+                names.add(record[1])
+            elif function:
+                names.add(f"{function[1]}({', '.join(re.findall(OWN_TYPE, function[2]))})")
+        scopes.append("anonymous" if opened and not opened[1] else "namespace" if opened else "code")
+    return names
+
+
+def test_names_at_file_scope_are_read():
+    text = """
+    static constexpr int kLimit = 3; // static int kNot = 1;
+    static constexpr StringLiteral kName = "a; b {";
+    namespace { struct Part { static int inner(); }; int count(Part part, int n) { int local = 0; return n; } }
+    void Part::outside() {} static bool isOdd(int n) { static int held = 0; return n; } int shared(int n) { return n; }
+    """
+    assert file_scope_names(text) == {"kLimit", "kName", "Part", "count(Part)", "isOdd()"}
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCES if "lib" in path.parts and path.suffix == ".cpp"}), ids=lambda path: path.name)  # noqa: E501  # fmt: skip
+def test_files_of_a_folder_compile_as_one(folder):
+    """The release build compiles files in batches: what is local to a file has a name of its own in its folder."""
+    owners: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.cpp")):
+        for name in file_scope_names(path.read_text()):
+            owners.setdefault(name, []).append(path.name)
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
