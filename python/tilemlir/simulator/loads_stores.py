@@ -18,7 +18,7 @@ from tilemlir.simulator.moves import LOCAL_WINDOW, SHARED_WINDOW
 from tilemlir.simulator.program import CONTROL, LANES, Program, Words, opcode
 from tilemlir.simulator.ptx_parser import Address, Immediate, Instruction, Operand, Sink, Symbol, Vector
 from tilemlir.simulator.report import Finding
-from tilemlir.simulator.warp import ADVANCE, YIELD, Group, Warp
+from tilemlir.simulator.warp import YIELD, Group, Warp
 
 __all__ = ["address_reader", "check_read", "check_write", "locate", "report_write", "resolve"]
 
@@ -430,8 +430,7 @@ def _ld(p: Program, one: Instruction) -> Any:
                 buffer, offset = resolve(w, space, int(addresses[lane]), size, lane)
                 _observe_at(w, buffer, offset, lane, acquire)
         run(w, m)
-        group.spins += 1
-        return YIELD if group.spins % 8 == 0 else ADVANCE
+        return YIELD
 
     return CONTROL, ordered
 

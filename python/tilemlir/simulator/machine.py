@@ -442,6 +442,9 @@ class Machine:
                 if not self._time_out(warps):
                     raise Fault(self._deadlock(warps))
                 idle += 1000
+            if idle > 500 and self.events:
+                # Threads ask in loops for what engines have to bring.
+                self._advance_engines(True)
             if idle > self.patience:
                 raise Fault(self._livelock(warps))
             if any(warp.finished for warp in warps):
@@ -490,9 +493,13 @@ class Machine:
         executed = 0
         for warp in order:
             if not warp.finished:
+                warp.polls = False
                 executed += warp.run(rng.randint(1, self.slice))
                 if executed and self.order == "priority":
-                    break
+                    if not warp.polls:
+                        break
+                    # It asks for what others have to do.
+                    warp.priority = 1 + rng.random()
             if self.events and rng.random() >= self.laziness:
                 self._advance_engines(False)
         return executed

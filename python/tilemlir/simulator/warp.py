@@ -57,7 +57,7 @@ class Group:
         scratch: what an instruction remembers between attempts.
     """
 
-    __slots__ = ("mask", "parked", "pc", "poll", "reason", "scratch", "spins")
+    __slots__ = ("mask", "parked", "pc", "poll", "reason", "scratch")
 
     def __init__(self, pc: int, mask: np.ndarray | None) -> None:
         self.pc = pc
@@ -66,7 +66,6 @@ class Group:
         self.parked = False
         self.reason: str | Callable[[], str] = ""
         self.scratch: Any = None
-        self.spins = 0
 
     def wait(self, poll: Callable[[], bool], reason: str | Callable[[], str]) -> int:
         """Blocks the group until `poll` holds; returns what its instruction answers."""
@@ -107,6 +106,7 @@ class Warp:
         self.local: np.ndarray | None = None
         self.parameters: dict[str, np.ndarray] = {}
         self.priority = 0.0
+        self.polls = False
         self.state: dict[Any, Any] = {}
         self._make_rows(machine.program)
 
@@ -232,6 +232,7 @@ class Warp:
                     return self._ran(first, executed, None)
                 else:
                     pc += 1
+                    self.polls = True
                     break
         group.pc = pc
         return self._ran(first, executed, None)
