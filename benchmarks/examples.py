@@ -221,8 +221,8 @@ def dequantized_tasks(target: str) -> Iterator[Task]:
 
     m, n, k = 16, 8192, 8192
     kernels = variants(
-        gemm_dequantized, (m, n, k), target, block_n=[32, 64, 64, 128], block_k=[128, 128, 256, 128],
-        num_stages=[4, 4, 3, 3], threads=[128, 128, 128, 128],
+        gemm_dequantized, (m, n, k), target, block_n=[32, 32, 64, 64, 64], block_k=[128, 128, 128, 128, 256],
+        splits=[2, 4, 4, 8, 4], num_stages=[4, 4, 4, 3, 3],
     )  # fmt: skip
     a = half(m, k)
     b = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device="cuda")

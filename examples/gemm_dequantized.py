@@ -16,8 +16,12 @@ import torch
 GROUP = 128
 
 
-def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, num_stages=3, threads=128):
-    """C = A @ (scale * (B - 8))^T for A of M x K and unsigned 4-bit B of N x K; the even column is in the low half."""
+def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, splits=2, num_stages=3, threads=128):
+    """C = A @ (scale * (B - 8))^T for A of M x K and unsigned 4-bit B of N x K; the even column is in the low half.
+
+    A few rows of A leave too few tiles for a GPU: ``splits`` blocks share the steps of one, a second kernel adds up.
+    """
+    steps = -(-k // (block_k * splits))
 
     @T.prim_func
     def gemm_dequantized_kernel(
@@ -26,22 +30,32 @@ def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, num_stages=3,
         scale: T.Tensor((n, k // GROUP), "float16"),
         c: T.Tensor((m, n), "float16"),
     ):
-        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=threads) as (column, row):
+        parts = T.alloc_global((splits, m, n), "float32")
+        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), splits, threads=threads) as (column, row, split):
             a_tile = T.alloc_shared((block_m, block_k), "float16")
             packed = T.alloc_shared((block_n, block_k // 2), "uint8")
             b_tile = T.alloc_shared((block_n, block_k), "float16")
             accumulator = T.alloc_fragment((block_m, block_n), "float32")
             T.clear(accumulator)
-            for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
+            for local_step in T.Pipelined(steps, num_stages=num_stages):
+                step = split * steps + local_step  # steps behind K multiply zeros
                 T.copy(a[row * block_m, step * block_k], a_tile)
                 T.copy(b[column * block_n, step * (block_k // 2)], packed)
-                for i, j in T.Parallel(block_n, block_k // 2):
-                    factor = scale[column * block_n + i, (step * block_k + 2 * j) // GROUP]
-                    pair = packed[i, j]
-                    b_tile[i, 2 * j] = (T.cast(pair & 15, "float16") - 8) * factor
-                    b_tile[i, 2 * j + 1] = (T.cast(pair >> 4, "float16") - 8) * factor
+                for i, j in T.Parallel(block_n, block_k):
+                    number = packed[i, j // 2] >> (j % 2 * 4) & 15
+                    # 0x6400 is 1024 in float16, whose last bits count ones: cheaper than a conversion.
+                    weight = T.reinterpret(T.cast(number | 0x6400, "uint16"), "float16") - 1032.0
+                    b_tile[i, j] = weight * scale[column * block_n + i, (step * block_k + j) // GROUP]
                 T.gemm(a_tile, b_tile, accumulator, transpose_B=True, policy=T.GemmWarpPolicy.FullCol)
-            T.copy(accumulator, c[row * block_m, column * block_n])
+            T.copy(accumulator, parts[split, row * block_m, column * block_n])
+
+        with T.Kernel(T.ceildiv(m * n, 1024), threads=256) as block:
+            total = T.alloc_fragment((1024,), "float32")
+            T.clear(total)
+            for split in T.serial(splits):
+                for i in T.Parallel(1024):
+                    total[i] += T.reshape(parts, (splits, m * n))[split, block * 1024 + i]
+            T.copy(total, T.reshape(c, (m * n,))[block * 1024 : (block + 1) * 1024])
 
     return gemm_dequantized_kernel
 
