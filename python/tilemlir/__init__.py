@@ -19,14 +19,20 @@ if TYPE_CHECKING:
     from tilemlir.compiler.jit import jit
     from tilemlir.compiler.kernel import CompiledKernel
     from tilemlir.compiler.options import PassConfigKey
+    from tilemlir.language.scalars import cdiv, next_power_of_2
+    from tilemlir.profiler import Profiler, TensorSupplyType
 
 #: Public name -> module that defines it.
 _PUBLIC = {
     "CompiledKernel": "tilemlir.compiler.kernel",
     "PassConfigKey": "tilemlir.compiler.options",
+    "Profiler": "tilemlir.profiler",
+    "TensorSupplyType": "tilemlir.profiler",
+    "cdiv": "tilemlir.language.scalars",
     "compile": "tilemlir.compiler.compile",
     "jit": "tilemlir.compiler.jit",
     "lower": "tilemlir.compiler.compile",
+    "next_power_of_2": "tilemlir.language.scalars",
     "par_compile": "tilemlir.compiler.compile",
 }
 #: Submodules that are reached as attributes, such as ``tilemlir.language``.
@@ -44,7 +50,19 @@ _MODULES = (
     "testing",
 )
 
-__all__ = ["CompiledKernel", "PassConfigKey", "__version__", "compile", "jit", "lower", "par_compile"]
+__all__ = [
+    "CompiledKernel",
+    "PassConfigKey",
+    "Profiler",
+    "TensorSupplyType",
+    "__version__",
+    "cdiv",
+    "compile",
+    "jit",
+    "lower",
+    "next_power_of_2",
+    "par_compile",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -192,7 +192,12 @@ def _():
     return _eager(lambda m, n: T.empty((m, n), "float32"))
 
 
-def _eager(make):
+@form("const", "kernel.compile(M=12, N=20): compiled before there are tensors")
+def _():
+    return _eager(lambda m, n: T.empty((m, n), "float32"), lambda scale: scale.compile(m=12, n=20))
+
+
+def _eager(make, compiled=lambda scale: scale):
     def scaled(target):
         @tile.jit(target=target)
         def scale(x):
@@ -204,7 +209,7 @@ def _eager(make):
                     y[row, j] = x[row, j] * 2
             return y
 
-        return scale
+        return compiled(scale)
 
     x = numbers((12, 20))
     return Case(None, [x], [x * 2], jit=scaled)

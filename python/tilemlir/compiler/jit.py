@@ -64,12 +64,17 @@ class JitFunction:
         """Compiles for the given arguments without running.
 
         Args:
-            args, kwargs: arguments of the factory, or the tensors and constants that a kernel would be called with.
+            args, kwargs: arguments of the factory, or the tensors and constants that a kernel would be called with. A
+                kernel is also compiled without tensors, from the values of its ``T.const`` sizes by name:
+                ``matmul.compile(M=1024, N=1024, K=1024)``.
 
         Raises:
             TileError: as for :func:`tilemlir.compile`.
         """
         if self.eager:
+            sizes = {name: value for name, value in kwargs.items() if name not in self._signature.parameters}
+            if sizes or not self._has_all(args, kwargs):
+                return self._compile_sizes(args, kwargs, sizes)
             return self._specialize(args, kwargs)[0].kernel
         key = _hashable((args, tuple(sorted(kwargs.items()))))
         kernel = self._kernels.get(key) if key is not None else None
@@ -134,6 +139,35 @@ class JitFunction:
             if exact is not None:
                 self._specializations[exact] = found
         return found, bound.arguments
+
+    def _has_all(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        try:
+            self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return False
+        return True
+
+    def _compile_sizes(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], sizes: Mapping[str, Any]
+    ) -> CompiledKernel:
+        """A kernel for sizes that are given by name, in place of tensors."""
+        from tilemlir import frontend
+
+        others = {name: value for name, value in kwargs.items() if name not in sizes}
+        bound = self._signature.bind_partial(*args, **others)
+        bound.apply_defaults()
+        key = _hashable((tuple(bound.arguments.items()), tuple(sorted(sizes.items()))))
+        kernel = self._kernels.get(key) if key is not None else None
+        if kernel is None:
+            options = CompileOptions.from_user(
+                self.settings.get("target"), self.settings.get("pass_configs"), self.settings.get("compile_flags")
+            )
+            kernel = compiling.compile_traced(
+                lambda: frontend.trace(self.function, (), bound.arguments, constants=sizes), options
+            )
+            if key is not None:
+                self._kernels[key] = kernel
+        return kernel
 
     def _trace_and_compile(self, described: Mapping[str, Any]) -> _Specialization:
         from tilemlir import frontend

@@ -65,19 +65,24 @@ class Tracer(Loops):
         self.frame = frame
         self.eager = eager
         self.warnings: list[str] = []
-        #: Tensors of the call that the body has yet to declare.
-        self.undeclared: dict[str, TensorSpec] = {}
+        #: Tensors of the call that the body has yet to declare; None where no tensor is at hand.
+        self.undeclared: dict[str, TensorSpec | None] = {}
+        #: Whether tensors may be missing, because the sizes are given by name.
+        self.without_tensors = False
+        #: Names of ``T.const`` sizes, in order.
+        self.constant_names: list[str] = []
 
     def declare_local_tensor(self, name: str, declared: TensorType) -> None:
         """``A: T.Tensor[[M, K], dtype]`` in the body of a kernel of ``@tile.jit``."""
-        spec = self.undeclared.pop(name, None)
-        if spec is None:
+        if name not in self.undeclared:
             self.fail(
                 "declaration", f"{name} is not a tensor parameter of {self.function_name}",
                 found=f"a declaration of {name}",
                 allowed=", ".join(self.undeclared) or "parameters that are passed a tensor",
             )  # fmt: skip
-        self.bind_constants(name, declared, spec)
+        spec = self.undeclared.pop(name)
+        if spec is not None:
+            self.bind_constants(name, declared, spec)
         self.frame.bind(name, self.declare_tensor(name, declared), 0)
 
     def declare_parameter(self, name: str, annotation: Any, given: Any, default: Any) -> None:
@@ -103,6 +108,9 @@ class Tracer(Loops):
         if default is not empty:
             frame.bind(name, default, 0)
             return
+        if annotation is empty and self.without_tensors:
+            self.undeclared[name] = None
+            return
         self.node = next(part for part in self._parameter_nodes() if part.arg == name)
         if annotation is empty:
             self.fail(
@@ -119,6 +127,25 @@ class Tracer(Loops):
     def _parameter_nodes(self) -> list[Any]:
         arguments = self.source.tree.args
         return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+    def declare_constants(self, names: Sequence[str]) -> None:
+        """Called by ``T.const``; without tensors, the sizes must have been given."""
+        self.constant_names += names
+        missing = [name for name in names if name not in self.constants_of_call]
+        if self.without_tensors and missing:
+            self.fail(
+                "symbolic-size", f"the size {missing[0]} has no value: there are no tensors to read it from",
+                fix=f"compile({', '.join(f'{name}=...' for name in names)})",
+            )  # fmt: skip
+
+    def check_constants(self, given: Mapping[str, int]) -> None:
+        """Refuses names that are neither parameters nor sizes."""
+        for name, value in given.items():
+            if name not in self.constant_names:
+                self.fail(
+                    "call", f"{self.function_name} has no parameter and no T.const size of the name {name}",
+                    found=f"{name}={value!r}", allowed=", ".join(self.constant_names) or "no sizes",
+                )  # fmt: skip
 
     def finish_outputs(self, returned: Any) -> None:
         """Checks what the function returns and orders its outputs."""
@@ -174,6 +201,7 @@ def trace(
     name: str | None = None,
     target: str | None = None,
     options: Mapping[str, Any] | None = None,
+    constants: Mapping[str, int] | None = None,
 ) -> TracedFunction:
     """Traces a function to the `tile` dialect.
 
@@ -185,6 +213,7 @@ def trace(
         name: symbol name; the function's name by default.
         target: architecture for the module attribute ``tile.target``, as in ``"sm_80"`` or ``"cpu"``.
         options: values of the module attribute ``tile.options``.
+        constants: for a plain function without tensors at hand, the values of its ``T.const`` sizes by name.
 
     Raises:
         FrontendError: for programs that are not legal; it names the user's file, line and columns.
@@ -202,9 +231,11 @@ def trace(
         context.enable_multithreading(False)
     frame = Frame(plain, source, 0, getattr(function, "scope", None))
     tracer = Tracer(context, source, frame, eager)
+    if constants is not None:
+        tracer.without_tensors = True
     previous = active.activate(tracer)
     try:
-        _trace(tracer, function, plain, arguments, dict(keywords or {}), name or plain.__name__)
+        _trace(tracer, function, plain, arguments, dict(keywords or {}), name or plain.__name__, constants or {})
     except FrontendError as error:
         # The user's place is in the message; the frames of the evaluator would only bury it.
         frames = error.__traceback__ if knobs.full_traceback else None
@@ -231,8 +262,10 @@ def _trace(
     arguments: Sequence[Any],
     keywords: dict[str, Any],
     name: str,
+    constants: Mapping[str, int],
 ) -> None:
     tracer.begin_function(name)
+    tracer.constants_of_call.update(constants)
     signature = inspect.signature(plain)
     given: dict[str, Any] = {}
     if tracer.eager:
@@ -273,6 +306,7 @@ def _trace(
             raise FrontendError("output", "this function returns a kernel function; it is a factory, call it first")
     tracer.finish_outputs(returned)
     tracer.node = tracer.source.tree
+    tracer.check_constants(constants)
     if tracer.undeclared:
         missing = next(iter(tracer.undeclared))
         tracer.fail(

@@ -102,6 +102,11 @@ def align_up(value: Any, alignment: Any) -> Any:
     return ceildiv(value, alignment) * alignment
 
 
+def next_power_of_2(value: int) -> int:
+    """The least power of two that is not below the Python integer ``value``."""
+    return 1 if value < 1 else 1 << (value - 1).bit_length()
+
+
 def max(a: Any, b: Any, *more: Any) -> Any:
     """The largest of ``a``, ``b`` and ``more``. A NaN operand gives the other operand."""
     return _fold_extremum("max", a, b, more)

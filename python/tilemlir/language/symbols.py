@@ -209,5 +209,7 @@ def const(names: str | list[str] | tuple[str, ...], dtype: object = "int32") -> 
     Raises:
         OutsideKernelError: outside of a traced function.
     """
-    context.require("T.const")
-    return _declare(names, dtype, True, "T.const")
+    builder = context.require("T.const")
+    made = _declare(names, dtype, True, "T.const")
+    builder.declare_constants([one.name for one in (made if isinstance(made, tuple) else (made,))])
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tilemlir.language as T
 from frontend_support import check_error, error_of, operations
-from tilemlir.frontend import TensorSpec, trace
+from tilemlir.frontend import FrontendError, TensorSpec, trace
 
 
 def matmul(A, B, block_M: int = 64, block_N: int = 64, block_K: int = 32, dtype=T.float16, accum=T.float32):
@@ -137,3 +137,32 @@ def test_constants_are_python_integers(rows):
 
     trace(kernel, (TensorSpec((rows,), "float32"),))
     assert seen == [(rows, rows // 2 + 1, str(rows), [rows, rows])]
+
+
+def scaled(x, factor: int = 2):
+    m, n = T.const("m, n")
+    x: T.Tensor[[m, n], T.float32]
+    y = T.empty((m, n), "float32")
+    with T.Kernel(m, threads=32) as row:
+        for j in T.Parallel(n):
+            y[row, j] = x[row, j] * factor
+    return y
+
+
+def test_sizes_by_name():
+    """Without tensors, the sizes are given by name."""
+    traced = trace(scaled, (), {"factor": 7}, constants={"m": 3, "n": 4})
+    assert traced.constants == {"m": 3, "n": 4}
+    assert [one.shape for one in traced.arguments] == [(3, 4), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({"m": 3}, "the size n has no value: there are no tensors to read it from"),
+        ({"m": 3, "n": 4, "k": 5}, "scaled has no parameter and no T.const size of the name k"),
+    ],
+)
+def test_wrong_sizes_by_name(constants, message):
+    with pytest.raises(FrontendError, match=message):
+        trace(scaled, (), {}, constants=constants)
