@@ -74,7 +74,7 @@ def attention_gqa(batch, heads, groups, length, dim, block_m=128, block_n=64, nu
 
 def check(kernel: tile.CompiledKernel, batch: int, heads: int, groups: int, length: int, dim: int) -> float:
     """Relative error (Frobenius norm) on random tensors, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     q = torch.randn(batch, length, heads, dim, dtype=torch.float16, device=device)
     k, v = (torch.randn(batch, length, groups, dim, dtype=torch.float16, device=device) for _ in range(2))
     out = torch.full_like(q, torch.nan)

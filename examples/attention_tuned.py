@@ -84,7 +84,7 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
 
 def check(kernel: tile.CompiledKernel, batch: int, heads: int, length: int, dim: int, causal: bool) -> float:
     """Relative error (Frobenius norm) on random tensors, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     q, k, v = (torch.randn(batch, length, heads, dim, dtype=torch.float16, device=device) for _ in range(3))
     out = torch.full_like(q, torch.nan)
     kernel(q, k, v, out)

@@ -80,7 +80,7 @@ def attention_varlen(heads, dim, block_m=128, block_n=64, num_stages=2, threads=
 
 def check(kernel: tile.CompiledKernel, lengths: list[int], heads: int, dim: int) -> float:
     """Relative error (Frobenius norm) on random tensors, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     q, k, v = (torch.randn(sum(lengths), heads, dim, dtype=torch.float16, device=device) for _ in range(3))
     starts = torch.tensor([sum(lengths[:s]) for s in range(len(lengths) + 1)], dtype=torch.int32, device=device)
     out = torch.full_like(q, torch.nan)

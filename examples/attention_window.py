@@ -74,7 +74,7 @@ def attention_window(batch, heads, length, dim, window, block_m=128, block_n=64,
 
 def check(kernel: tile.CompiledKernel, batch: int, heads: int, length: int, dim: int, window: int) -> float:
     """Relative error (Frobenius norm) on random tensors, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     q, k, v = (torch.randn(batch, length, heads, dim, dtype=torch.float16, device=device) for _ in range(3))
     sinks = torch.randn(heads, device=device)
     out = torch.full_like(q, torch.nan)

@@ -46,7 +46,7 @@ def cast_fp8(columns, block=8, threads=128):
 
 def check(kernel: tile.CompiledKernel, rows: int, columns: int) -> float:
     """Relative error of the scales; raises when a quotient is rounded wrongly."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     groups = -(-columns // GROUP)
     x = (torch.randn(rows, columns, device=device) * 7).to(torch.bfloat16)
     y = torch.full((rows, columns), torch.nan, device=device).to(torch.float8_e4m3fn)

@@ -62,7 +62,7 @@ def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, splits=2, num
 
 def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     """Relative error (Frobenius norm) on random matrices, against float64 on the same 4-bit numbers."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     a = torch.randn(m, k, dtype=torch.float16, device=device)
     b = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device=device)
     scale = torch.rand(n, k // GROUP, device=device).half() / 8

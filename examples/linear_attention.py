@@ -57,7 +57,7 @@ def linear_attention(batch, heads, length, dim, value_dim, chunk=64, block_v=64,
 
 def check(kernel: tile.CompiledKernel, batch: int, heads: int, length: int, dim: int, value_dim: int) -> float:
     """Relative error (Frobenius norm) on random tensors, against float64."""
-    device = "cpu" if kernel.target.is_cpu else "cuda"
+    device = kernel.target.device
     q, k = (torch.randn(batch, length, heads, dim, device=device).to(torch.bfloat16) for _ in range(2))
     v = torch.randn(batch, length, heads, value_dim, device=device).to(torch.bfloat16)
     out = torch.full_like(v, torch.nan)
