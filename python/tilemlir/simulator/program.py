@@ -42,6 +42,7 @@ __all__ = [
     "Words",
     "opcode",
     "type_bits",
+    "words_of",
 ]
 
 LANES = 32
@@ -113,17 +114,18 @@ def opcode(*names: str) -> Callable[[Builder], Builder]:
     return register
 
 
-def _words(operands: Iterable[Operand]) -> Iterable[int]:
+def words_of(operands: Iterable[Operand]) -> Iterable[int]:
+    """Rows of the 32-bit registers that `operands` name."""
     for operand in operands:
         if isinstance(operand, Register):
             if operand.bits == 32:
                 yield operand.index
         elif isinstance(operand, Vector):
-            yield from _words(operand.items)
+            yield from words_of(operand.items)
         elif isinstance(operand, Address):
-            yield from _words((operand.base, *operand.rest))
+            yield from words_of((operand.base, *operand.rest))
         elif isinstance(operand, Pair):
-            yield from _words((operand.first, operand.second))
+            yield from words_of((operand.first, operand.second))
 
 
 class Program:
@@ -240,7 +242,7 @@ class Program:
 
     def _step(self, one: Instruction) -> Step:
         guard = one.guard.index if one.guard is not None else -1
-        words = frozenset(_words(one.operands))
+        words = frozenset(words_of(one.operands))
         copy = None
         if one.opcode == "mov" and len(one.operands) == 2 and guard < 0:
             first, second = one.operands

@@ -179,11 +179,11 @@ class Warp:
         first = pc
         while executed < budget:
             if meeting is not None:
-                if pc in meeting and group.scratch is None:
+                while meeting is not None and pc in meeting and group.scratch is None:
                     mask = self._merge(group, meeting[pc])
                     group.pc = pc
                     meeting, behind = self._meeting(group)
-                elif pc > behind:
+                if meeting is not None and pc > behind:
                     break
             step = steps[pc]
             self.pc = pc

@@ -17,7 +17,7 @@ import numpy as np
 from tilemlir.simulator.clocks import ASYNC, Clock
 from tilemlir.simulator.loads_stores import report_write
 from tilemlir.simulator.mma import ELEMENT_BITS, decode, encode_sums, fragment_a, read_words
-from tilemlir.simulator.program import CONTROL, LANES, Program, Step, Words, opcode
+from tilemlir.simulator.program import CONTROL, LANES, Program, Step, Words, opcode, words_of
 from tilemlir.simulator.ptx_parser import Immediate, Instruction, Pair, Register, Vector
 from tilemlir.simulator.report import Fault
 from tilemlir.simulator.tensor_memory import swizzle
@@ -164,7 +164,8 @@ class Warpgroups:
         instruction = step.instruction
         named = [word for word in step.words if word in w.busy]
         written = _written(instruction)
-        used = [word for word in named if w.busy[word].kind == "poison" and word not in written]
+        read = set(words_of(instruction.operands[1:] if written else instruction.operands))
+        used = [word for word in named if w.busy[word].kind == "poison" and word in read]
         for word in used:
             if step.copy is not None:
                 w.busy[step.copy[0]] = w.busy[word]
