@@ -192,22 +192,16 @@ def persistent_matmul(
     out_dtype = result_type(dtype, out_dtype)
     kn = layout == "kn"
     tiles = [T.ceildiv(m, block_m), T.ceildiv(n, block_n)]
-    along_m, along_n = cluster
-    blocks = along_m * along_n
-    # Tiles of whole clusters.
-    groups = [T.ceildiv(tiles[0], along_m), T.ceildiv(tiles[1], along_n)]
+    blocks = cluster[0] * cluster[1]
+    clustered = {"cluster_tile": cluster} if blocks > 1 else {}
 
     @T.prim_func
     def kernel(a: T.Tensor(a_shape, dtype), b: T.Tensor(b_shape, dtype), c: T.Tensor((m, n), out_dtype)):
-        clusters = T.num_sms() // blocks
-        with T.Kernel(clusters * blocks, threads=threads, cluster_dims=blocks if blocks > 1 else None) as block:
-            worker, rank = block // blocks, block % blocks
+        with T.Kernel(T.num_sms(), threads=threads, cluster_dims=blocks if blocks > 1 else None) as worker:
             a_tile = T.alloc_shared((block_m, block_k), dtype)
             b_tile = T.alloc_shared((block_k, block_n) if kn else (block_n, block_k), dtype)
             sums = T.alloc_fragment((block_m, block_n), "float32")
-            for group_row, group_column in T.Persistent(groups, clusters, worker, group_size=panel):
-                row = group_row * along_m + rank % along_m
-                column = group_column * along_n + rank // along_m
+            for row, column in T.Persistent(tiles, T.num_sms(), worker, group_size=panel, **clustered):
                 T.clear(sums)
                 for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
                     T.copy(a[row * block_m, step * block_k], a_tile)
@@ -223,6 +217,8 @@ def persistent_matmul(
 
 #: Blocks of one per multiprocessor that an H200 holds at once.
 MULTIPROCESSORS = 132
+#: The same for blocks in clusters, by the size of a cluster.
+CAPACITY = {1: 132, 2: 132, 4: 120, 8: 112}
 #: Shared memory of a block, and of each of two blocks on one multiprocessor, less what barriers take.
 ROOM, HALF_ROOM = 232448 - 512, 114688 - 512
 #: Threads (consumers) of a tile with so many rows of 64-row blocks.
@@ -252,7 +248,8 @@ def configuration(m, n, k, layout, dtype="float16"):
     found = one_wave(m, n, k, layout, panel)
     if found is not None:
         return "tile_matmul", found
-    return "persistent_matmul", {"block_m": 128, "block_n": 256, "block_k": panel, "num_stages": 4, "threads": 256}
+    config = {"block_m": 128, "block_n": 256, "block_k": panel, "num_stages": 4, "threads": 256}
+    return "persistent_matmul", config | {"cluster": (2, 1)}
 
 
 def few_rows(m, n, panel):
@@ -260,7 +257,7 @@ def few_rows(m, n, panel):
     (about 160 KB per multiprocessor, of at least 64 of them), and nothing else may be evicted for it."""
     common = {"swap": True, "rows_first": False, "evict_b": "evict_first"}
 
-    def narrow(block_m, block_n, panels=1, most=13, blocks=1):
+    def narrow(block_m, block_n, panels=1, most=13, blocks=1, cluster=(1, 1)):
         room = ROOM if blocks == 1 else HALF_ROOM
         return dict(
             block_m=block_m,
@@ -269,6 +266,7 @@ def few_rows(m, n, panel):
             num_stages=stages(block_n, block_m, panels, room, most),
             threads=THREADS[block_n],
             blocks_per_sm=blocks,
+            cluster=cluster,
             **common,
         )
 
@@ -278,7 +276,7 @@ def few_rows(m, n, panel):
         if tiles <= MULTIPROCESSORS:
             return narrow(rows, 64, panels=2, most=8)
         if tiles <= 2 * MULTIPROCESSORS:
-            return narrow(rows, 64, panels=2, blocks=2)
+            return narrow(rows, 64, panels=2, blocks=2, cluster=(1, 4))
         if T.ceildiv(n, 256) <= MULTIPROCESSORS:
             return narrow(rows, 256)
         return narrow(rows, 128, blocks=2)
@@ -287,10 +285,10 @@ def few_rows(m, n, panel):
             if T.ceildiv(n, block_n) <= MULTIPROCESSORS:
                 return narrow(rows, block_n, most=12)
         return None
-    if 2 * tiles <= MULTIPROCESSORS:
-        return narrow(64, 64)
-    if 2 * T.ceildiv(n, 192) <= MULTIPROCESSORS:
-        return narrow(64, 192)
+    if 2 * tiles <= CAPACITY[2]:
+        return narrow(64, 64, cluster=(2, 1))
+    if 2 * T.ceildiv(n, 192) <= CAPACITY[2]:
+        return narrow(64, 192, cluster=(2, 1))
     if T.ceildiv(n, 256) <= MULTIPROCESSORS:
         return narrow(rows, 256)
     return None
@@ -309,37 +307,40 @@ def long_k(m, n, panel):
 
 
 def one_wave(m, n, k, layout, panel):
-    """Tiles that fill the chip once: the fewest cycles by multiplication (32 elements of a tile and panel of K per
-    cycle) or by loading (a row of 128 bytes takes 1.5 cycles, twice that where rows begin between cache lines)."""
-    element_bytes = 128 // panel
+    """Tiles that fill the chip once, at the lowest cost of all (see ``cost_of_tile``); None if there are none."""
     pitches = (k, n) if layout == "kn" else (k, k)
-    row_cycles = 1.5 if all(pitch * element_bytes % 128 == 0 for pitch in pitches) else 3.0
+    aligned = all(pitch * (128 // panel) % 128 == 0 for pitch in pitches)
     best = None
     for swap in (False, True):
         for wide in THREADS:  # along the operand of 64-row blocks
             for narrow in range(32, 257, 8):
                 blocks = wide // (THREADS[wide] // 2)  # of 64 rows per warp group
                 most = {384: 160}.get(THREADS[wide], 384 // blocks)
-                if narrow > most or (layout == "kn" and not swap and narrow % 64):
+                num_stages = stages(wide, narrow, 1, most=9)
+                if narrow > most or num_stages < 4 or (layout == "kn" and not swap and narrow % 64):
                     continue
                 block_m, block_n = (narrow, wide) if swap else (wide, narrow)
-                count = T.ceildiv(m, block_m) * T.ceildiv(n, block_n)
-                num_stages = stages(wide, narrow, 1, most=9)
-                if count > MULTIPROCESSORS or num_stages < 4:
-                    continue
-                multiply, load = wide * narrow / 32, row_cycles * (wide + narrow)
-                cost = max(multiply, load), multiply + load
-                if best is None or cost < best[0]:
-                    best = (
-                        cost,
-                        {
-                            "block_m": block_m,
-                            "block_n": block_n,
-                            "block_k": panel,
-                            "num_stages": num_stages,
-                            "threads": THREADS[wide],
-                            "swap": swap,
-                            "rows_first": not swap,
-                        },
-                    )
+                tiles = T.ceildiv(m, block_m), T.ceildiv(n, block_n)
+                for cluster in ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 2), (2, 4), (8, 1), (1, 8)):
+                    room = CAPACITY[cluster[0] * cluster[1]]
+                    if tiles[0] * tiles[1] > room or tiles[0] % cluster[0] or tiles[1] % cluster[1]:
+                        continue
+                    # Blocks of a cluster load equal parts of what they share.
+                    if block_m % cluster[1] or block_n % cluster[0]:
+                        continue
+                    cost = cost_of_tile(block_m, block_n, T.ceildiv(k, panel), cluster, aligned)
+                    if best is None or cost < best[0]:
+                        config = {"block_m": block_m, "block_n": block_n, "block_k": panel, "num_stages": num_stages}
+                        config |= {"threads": THREADS[wide], "swap": swap, "rows_first": not swap, "cluster": cluster}
+                        best = cost, config
     return best[1] if best else None
+
+
+def cost_of_tile(block_m, block_n, steps, cluster, aligned):
+    """Cycles of a tile, and tie-breaks: a step multiplies 32 elements of the tile per cycle, or loads, at 1.5 cycles
+    per row of 128 bytes, twice that where rows begin between cache lines. Of what it shares, a block of a cluster loads
+    its part; to start a cluster takes about 1000 cycles more. Rows of C in whole panels are stored best."""
+    multiply = block_m * block_n / 32
+    load = (1.5 if aligned else 3.0) * (block_m / cluster[1] + block_n / cluster[0])
+    start = 1000 if cluster != (1, 1) else 0
+    return steps * max(multiply, load) + start, multiply + load, block_n % 64 != 0

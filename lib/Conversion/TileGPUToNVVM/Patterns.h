@@ -66,6 +66,9 @@ void populateMatrixPatterns(const Lowering &lowering,
 /// mma of f16 and tf32 through nvgpu.mma.sync.
 void populateNVGPUPatterns(const Lowering &lowering,
                            RewritePatternSet &patterns);
+/// Rounding of two f32 to 16 bits at once.
+void populateHalfPairPatterns(const Lowering &lowering,
+                              RewritePatternSet &patterns);
 /// Conversions of 8-bit floats by the instructions of sm_89.
 void populateFloat8Patterns(const Lowering &lowering,
                             RewritePatternSet &patterns);

@@ -146,6 +146,7 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     populateCommunicationPatterns(lowering, patterns);
     populateMatrixPatterns(lowering, patterns);
     populateNVGPUPatterns(lowering, patterns);
+    populateHalfPairPatterns(lowering, patterns);
     populateFloat8Patterns(lowering, patterns);
     populateTensorMemoryPatterns(lowering, patterns);
     populateSynchronizationPatterns(lowering, patterns);

@@ -9,7 +9,7 @@ TARGET = {"kind": "cuda", "arch": "sm_90a"}
 
 CASES = {
     "decode": ("tile_matmul", (16, 72, 264), {"block_m": 16, "block_n": 64, "block_k": 128, "swap": True}, 128),
-    "tile of 24 rows": (
+    "24 rows": (
         "tile_matmul",
         (20, 72, 136),
         {"block_m": 24, "block_n": 64, "block_k": 128, "swap": True},
