@@ -2,8 +2,8 @@
 //
 // Rounding a pair is one instruction, also where the two halves part afterwards
 // (a transposed store). The backend splits vectors into scalars and joins them
-// again only where they stay together; single roundings of accumulators of wgmma
-// moreover make the assembler serialise the products (ptxas 13.0, C7514).
+// again only where they stay together; single roundings of accumulators of
+// wgmma moreover make the assembler serialise the products (ptxas 13.0, C7514).
 //
 //===----------------------------------------------------------------------===//
 #include "Patterns.h"
@@ -34,11 +34,11 @@ struct TruncPairPattern : LoweringPattern<arith::TruncFOp> {
                                             constant32(rewriter, loc, index));
     };
     // The first operand becomes the upper half.
-    rewriter.replaceOp(op, callIntrinsic(rewriter, loc, type,
-                                         element.isF16()
-                                             ? "llvm.nvvm.ff2f16x2.rn"
-                                             : "llvm.nvvm.ff2bf16x2.rn",
-                                         {at(1), at(0)}));
+    rewriter.replaceOp(op,
+                       callIntrinsic(rewriter, loc, type,
+                                     element.isF16() ? "llvm.nvvm.ff2f16x2.rn"
+                                                     : "llvm.nvvm.ff2bf16x2.rn",
+                                     {at(1), at(0)}));
     return success();
   }
 };

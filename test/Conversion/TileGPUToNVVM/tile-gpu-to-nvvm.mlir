@@ -44,6 +44,18 @@ gpu.module @kernels {
     llvm.return
   }
 
+  // A pair is rounded by one instruction; the first operand becomes the upper half.
+  // CHECK-LABEL: llvm.func @round_pairs
+  llvm.func @round_pairs(%x: vector<2xf32>, %a: i32) {
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ff2f16x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> vector<2xf16>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> vector<2xbf16>
+    %h = arith.truncf %x : vector<2xf32> to vector<2xf16>
+    %b = arith.truncf %x : vector<2xf32> to vector<2xbf16>
+    tile_gpu.shared_store %h, %a : vector<2xf16>
+    tile_gpu.shared_store %b, %a + 64 : vector<2xbf16>
+    llvm.return
+  }
+
   // f16 through NVGPU, integers wrap.
   // CHECK-LABEL: llvm.func @mma
   llvm.func @mma(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %i: vector<4xi32>, %n: i32) {

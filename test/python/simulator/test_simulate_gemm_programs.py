@@ -18,6 +18,8 @@ CASES = {
     "three warp groups": ("tile_matmul", (96, 200, 136), {"block_m": 96, "block_n": 192, "swap": True}, 384),
     "many sums": ("tile_matmul", (176, 264, 136), {"block_m": 176, "block_n": 256, "swap": True}, 256),
     "one group": ("tile_matmul", (72, 128, 136), {"block_m": 64, "block_n": 128}, 128),
+    "cluster of 8": ("tile_matmul", (144, 512, 136), {"block_m": 144, "block_n": 64, "cluster": (1, 8)}, 128),
+    "cluster of 2": ("tile_matmul", (128, 200, 136), {"block_m": 64, "block_n": 192, "cluster": (2, 1)}, 384),
     "split 2": ("split_matmul", (136, 200, 520), {"block_m": 128, "block_n": 128, "splits": 2}, 256),
     "split 4": ("split_matmul", (128, 64, 512), {"block_m": 128, "block_n": 64, "splits": 4}, 256),
 }
@@ -27,6 +29,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_program(case, layout):
     name, (m, n, k), config, threads = CASES[case]
+    if "cluster" in config:
+        config = config | {"swap": True, "rows_first": False}
     program = getattr(programs, name)(m, n, k, layout=layout, num_stages=2, threads=threads, **config)
     kernel = tile.compile(program, target=TARGET)
     generator = np.random.default_rng()
