@@ -178,11 +178,6 @@ static tile_gpu::BarrierOp findInitialBarrier(tile::WarpSpecializeOp op) {
 
 LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   Location loc = op.getLoc();
-  // Shared memory decides how many blocks of such a kernel run at once. Without
-  // a number the assembler may spill to make room for more.
-  if (op.getRole(0).getKind() == tile::RoleKind::Producer &&
-      !kernel.getMinBlocksPerSm())
-    kernel.setMinBlocksPerSm(1);
   // The producer does not wait for what it has done itself: its first loads
   // start while the other warps are still being launched.
   tile_gpu::BarrierOp initialBarrier = findInitialBarrier(op);
