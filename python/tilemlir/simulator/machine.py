@@ -16,7 +16,6 @@ from tilemlir.simulator.banks import Banks
 from tilemlir.simulator.barriers import ClusterBarrier, NamedBarrier, PhaseBarrier
 from tilemlir.simulator.clocks import HOST, UNINITIALIZED, Clock, Components
 from tilemlir.simulator.memory import PARAM_WINDOW, Buffer, GlobalMemory, Shadow
-from tilemlir.simulator.moves import LOCAL_WINDOW
 from tilemlir.simulator.program import LANES, Program
 from tilemlir.simulator.ptx_parser import Location
 from tilemlir.simulator.report import Fault, Finding
@@ -287,7 +286,7 @@ class Machine:
         if name in self.global_variables:
             return self.global_variables[name].base
         if name in self.local_offsets:
-            return LOCAL_WINDOW + self.local_offsets[name]
+            return self.local_offsets[name]
         return 0  # functions, and parameters of calls
 
     def _prepare_components(self) -> None:
