@@ -310,17 +310,22 @@ private:
   OpBuilder &b;
   /// Values that dominate the kernel are emitted before this operation.
   Operation *entry = nullptr;
-  Value cachedThreadId, cachedWarpGroup;
-  /// Whether the thread is in the first warp of the role or block.
-  Value cachedInFirstWarp;
-  /// The number of the warp in the role or block.
-  Value cachedWarp;
-  std::map<std::vector<int64_t>, Value> cachedFunctions, cachedWarpFunctions;
-  std::map<std::string, Coordinates> cachedOffsets;
-  std::map<std::string, Value> cachedPrimary;
-  /// By sets of blocks: the one at which a lane arrives, and whether it does.
-  llvm::DenseMap<Attribute, std::pair<Value, Value>> cachedReach;
-  llvm::DenseMap<Operation *, Value> localMemories;
+  /// What is emitted at `entry` when it is needed first, for all code of the
+  /// kernel or of a role.
+  struct EmittedOnce {
+    Value threadId, warpGroup;
+    /// Whether the thread is in the first warp of the role or block.
+    Value inFirstWarp;
+    /// The number of the warp in the role or block.
+    Value warp;
+    std::map<std::vector<int64_t>, Value> functions, warpFunctions;
+    std::map<std::string, Coordinates> offsets;
+    std::map<std::string, Value> primary;
+    /// By sets of blocks: the one at which a lane arrives, and whether it does.
+    llvm::DenseMap<Attribute, std::pair<Value, Value>> reach;
+    llvm::DenseMap<Operation *, Value> localMemories;
+  };
+  EmittedOnce once;
   llvm::DenseMap<Operation *, bool> heldInRegisters;
   llvm::MapVector<std::pair<Value, Attribute>, Value> tensorMaps;
   /// A warp of a role of one thread that is not the one of that thread.

@@ -139,7 +139,7 @@ std::pair<Value, Value> KernelLowering::multicastPart(ArrayRef<int64_t> axes) {
 
 void KernelLowering::arriveInCluster(tile::BarrierArriveOp arrive,
                                      Value barrier) {
-  auto [place, isNew] = cachedReach.try_emplace(arrive->getAttr(tile::kReach));
+  auto [place, isNew] = once.reach.try_emplace(arrive->getAttr(tile::kReach));
   if (isNew) {
     Value thread = threadId();
     place->second = ClusterPlace(kernel, entry, ix.loc())

@@ -126,15 +126,15 @@ void KernelLowering::asOneThread(llvm::function_ref<void()> emit) {
   }
   OpBuilder::InsertionGuard guard(b);
   Location loc = ix.loc();
-  if (!cachedInFirstWarp) {
+  if (!once.inFirstWarp) {
     OpBuilder at(entry);
     Value warp = tile_gpu::WarpIdOp::create(at, loc, at.getI32Type());
     Value first = arith::ConstantOp::create(
         at, loc, at.getI32IntegerAttr(role ? role.getFirst() : 0));
-    cachedInFirstWarp =
+    once.inFirstWarp =
         arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, warp, first);
   }
-  enterOneThread(b, loc, cachedInFirstWarp);
+  enterOneThread(b, loc, once.inFirstWarp);
   ix.pushScope();
   inOneThread = true;
   emit();
@@ -189,14 +189,7 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   // What is computed once per kernel is computed once per role instead.
   int64_t outerThreads = threads;
   Operation *outerEntry = entry;
-  Value outerThreadId = cachedThreadId, outerWarpGroup = cachedWarpGroup;
-  Value outerInFirstWarp = cachedInFirstWarp, outerWarp = cachedWarp;
-  auto outerFunctions = cachedFunctions;
-  auto outerWarpFunctions = cachedWarpFunctions;
-  auto outerOffsets = cachedOffsets;
-  auto outerPrimary = cachedPrimary;
-  auto outerReach = cachedReach;
-  auto outerMemories = localMemories;
+  EmittedOnce outer = std::exchange(once, {});
   for (unsigned index = 0; index < op.getRoles().size(); ++index) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
@@ -245,20 +238,14 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     }
     b.setInsertionPoint(body->getTerminator());
     entry = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    cachedThreadId = cachedWarpGroup = cachedInFirstWarp = cachedWarp = {};
-    cachedFunctions.clear();
-    cachedWarpFunctions.clear();
-    cachedOffsets.clear();
-    cachedPrimary.clear();
-    cachedReach.clear();
-    localMemories.clear();
+    once = {};
     if (role.getFirst() > 0) {
       OpBuilder atEntry(entry);
       Value id =
           tile_gpu::ThreadIdOp::create(atEntry, loc, atEntry.getI32Type());
       Value first = arith::ConstantOp::create(
           atEntry, loc, atEntry.getI32IntegerAttr(role.getFirst() * 32));
-      cachedThreadId = arith::SubIOp::create(atEntry, loc, id, first);
+      once.threadId = arith::SubIOp::create(atEntry, loc, id, first);
     }
     Region &region = op.getRegions()[index];
     replaceThreadIds(region, role.getKind() != tile::RoleKind::User);
@@ -276,15 +263,6 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
   roleBarrier = 0;
   threads = outerThreads;
   entry = outerEntry;
-  cachedThreadId = outerThreadId;
-  cachedWarpGroup = outerWarpGroup;
-  cachedInFirstWarp = outerInFirstWarp;
-  cachedWarp = outerWarp;
-  cachedFunctions = std::move(outerFunctions);
-  cachedWarpFunctions = std::move(outerWarpFunctions);
-  cachedOffsets = std::move(outerOffsets);
-  cachedPrimary = std::move(outerPrimary);
-  cachedReach = std::move(outerReach);
-  localMemories = std::move(outerMemories);
+  once = std::move(outer);
   return success();
 }

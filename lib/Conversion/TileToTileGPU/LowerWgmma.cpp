@@ -67,7 +67,7 @@ KernelLowering::readMatrix(Operation *op, Value buffer,
 /// Number of the executing warp group in its role, by the warp id, which the
 /// hardware keeps in uniform registers.
 Value KernelLowering::warpGroup() {
-  if (!cachedWarpGroup) {
+  if (!once.warpGroup) {
     IndexBuilder at(b.getContext());
     at.builder().setInsertionPoint(entry);
     at.setLocation(kernel.getLoc());
@@ -75,10 +75,10 @@ Value KernelLowering::warpGroup() {
                                             at.builder().getI32Type());
     if (role && role.getFirst())
       warp = at.sub(warp, at.i32(role.getFirst()));
-    cachedWarpGroup =
+    once.warpGroup =
         at.divide(warp, layout::kWarpGroupSize / layout::kWarpSize);
   }
-  return cachedWarpGroup;
+  return once.warpGroup;
 }
 
 Coordinate KernelLowering::warpGroupOffset(int64_t before, int64_t groups,

@@ -126,7 +126,7 @@ static bool isSeenAsOtherType(Value buffer) {
 }
 
 Value KernelLowering::localMemory(tile::AllocOp alloc) {
-  Value &memory = localMemories[alloc];
+  Value &memory = once.localMemories[alloc];
   if (!memory) {
     auto type = cast<tile::BufferType>(alloc.getType());
     auto space =

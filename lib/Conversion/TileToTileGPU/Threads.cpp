@@ -13,12 +13,12 @@ using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
 Value KernelLowering::threadId() {
-  if (!cachedThreadId) {
+  if (!once.threadId) {
     OpBuilder entryBuilder(entry);
-    cachedThreadId = tile_gpu::ThreadIdOp::create(entryBuilder, kernel.getLoc(),
-                                                  entryBuilder.getI32Type());
+    once.threadId = tile_gpu::ThreadIdOp::create(entryBuilder, kernel.getLoc(),
+                                                 entryBuilder.getI32Type());
   }
-  return cachedThreadId;
+  return once.threadId;
 }
 
 /// `values[id]`, emitted by `at`; `id` is below the number of values.
@@ -112,32 +112,32 @@ static Value emitFunction(IndexBuilder &at, Value id,
 Value KernelLowering::threadFunction(const std::vector<int64_t> &values) {
   if (llvm::all_of(values, [](int64_t value) { return value == 0; }))
     return {};
-  auto found = cachedFunctions.find(values);
-  if (found != cachedFunctions.end())
+  auto found = once.functions.find(values);
+  if (found != once.functions.end())
     return found->second;
   Value tid = threadId();
   IndexBuilder at(b.getContext());
   at.builder().setInsertionPoint(entry);
   at.setLocation(kernel.getLoc());
-  return cachedFunctions[values] = emitFunction(at, tid, values);
+  return once.functions[values] = emitFunction(at, tid, values);
 }
 
 Value KernelLowering::warpFunction(const std::vector<int64_t> &values) {
   if (llvm::all_of(values, [](int64_t value) { return value == 0; }))
     return {};
-  auto found = cachedWarpFunctions.find(values);
-  if (found != cachedWarpFunctions.end())
+  auto found = once.warpFunctions.find(values);
+  if (found != once.warpFunctions.end())
     return found->second;
   IndexBuilder at(b.getContext());
   at.builder().setInsertionPoint(entry);
   at.setLocation(kernel.getLoc());
-  if (!cachedWarp) {
-    cachedWarp = tile_gpu::WarpIdOp::create(at.builder(), kernel.getLoc(),
-                                            b.getI32Type());
+  if (!once.warp) {
+    once.warp = tile_gpu::WarpIdOp::create(at.builder(), kernel.getLoc(),
+                                           b.getI32Type());
     if (role && role.getFirst() > 0)
-      cachedWarp = at.sub(cachedWarp, at.i32(role.getFirst()));
+      once.warp = at.sub(once.warp, at.i32(role.getFirst()));
   }
-  return cachedWarpFunctions[values] = emitFunction(at, cachedWarp, values);
+  return once.warpFunctions[values] = emitFunction(at, once.warp, values);
 }
 
 Coordinate
@@ -152,8 +152,8 @@ KernelLowering::threadCoordinate(const std::vector<int64_t> &values) {
 ArrayRef<Coordinate>
 KernelLowering::threadOffsets(const layout::FragmentLayout &layout) {
   std::string key = layout.str();
-  auto found = cachedOffsets.find(key);
-  if (found != cachedOffsets.end())
+  auto found = once.offsets.find(key);
+  if (found != once.offsets.end())
     return found->second;
   std::vector<std::vector<int64_t>> tables(layout.rank(),
                                            std::vector<int64_t>(threads));
@@ -165,7 +165,7 @@ KernelLowering::threadOffsets(const layout::FragmentLayout &layout) {
   Coordinates result;
   for (auto &table : tables)
     result.push_back(threadCoordinate(table));
-  return cachedOffsets[key] = result;
+  return once.offsets[key] = result;
 }
 
 Value KernelLowering::primaryPredicate(const layout::FragmentLayout &layout) {
@@ -173,8 +173,8 @@ Value KernelLowering::primaryPredicate(const layout::FragmentLayout &layout) {
   if (terms.empty())
     return {};
   std::string key = layout.str();
-  auto found = cachedPrimary.find(key);
-  if (found != cachedPrimary.end())
+  auto found = once.primary.find(key);
+  if (found != once.primary.end())
     return found->second;
   Value tid = threadId();
   IndexBuilder at(b.getContext());
@@ -187,7 +187,7 @@ Value KernelLowering::primaryPredicate(const layout::FragmentLayout &layout) {
       digit = at.remainder(digit, term.extent);
     result = at.both(result, at.equal(digit, 0));
   }
-  return cachedPrimary[key] = result;
+  return once.primary[key] = result;
 }
 
 Value KernelLowering::occupancyPredicate(const layout::FragmentLayout &layout,

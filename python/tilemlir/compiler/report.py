@@ -274,6 +274,11 @@ class Report:
                 else f"{shape} {buffer['dtype']}"
             )
             yield "", f"{buffer['name']}: {held}, {_bytes(buffer['bytes'])}{place}"
+        for fragment in kernel.get("fragments", ()):
+            if "elements_per_thread" in fragment:
+                shape = "x".join(map(str, fragment["shape"]))
+                each = f"{fragment['elements_per_thread']} elements per thread"
+                yield "fragment", f"{fragment['name']}: {shape} {fragment['dtype']}, {each}"
         if "blocks_per_multiprocessor" in resources:
             fits = int(resources["blocks_per_multiprocessor"])
             warps = -(-int(kernel["threads"]) // 32) * fits

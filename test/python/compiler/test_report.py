@@ -60,6 +60,7 @@ fixed for sm_80
   shared memory 144 KiB of 163 KiB
                 b_shared: 3x64x256 f16, 96 KiB at 0
                 a_shared: 3x128x64 f16, 48 KiB at 98304
+  fragment      result: 128x256 f32, 128 elements per thread
   occupancy     1 block per multiprocessor (8 of 64 warps), limited by registers and shared memory
   work          137 GFLOP f16 by mma_sync
                 DRAM 101 MB at least, L2 1.64 GB, shared memory 4.29 GB read, 1.61 GB written
@@ -96,6 +97,7 @@ fixed for sm_90a
                 a_shared: 3x128x64 f16, 48 KiB at 98304
                 full_a_shared_b_shared: 3 barriers, 24 bytes at 147456
                 empty_a_shared_b_shared: 3 barriers, 24 bytes at 147488
+  fragment      result: 128x256 f32, 128 elements per thread
   occupancy     1 block per multiprocessor (12 of 64 warps), limited by registers and shared memory
   work          137 GFLOP f16 by wgmma_ss
                 DRAM 101 MB at least, L2 1.64 GB, shared memory 2.72 GB read, 1.64 GB written

@@ -129,8 +129,9 @@ def test_compile_shows_resources_and_writes_stages(command, folder):
     assert done.status == 0, done.err
     lines = done.out.splitlines()
     assert lines[0] == "scale_kernel for sm_80"
-    assert lines[1].startswith("scale_kernel: 64 threads, 0 bytes of shared memory, ")
-    assert "registers, 0 bytes spilled" in lines[1]
+    assert lines[1] == "  launch        grid 4, blocks of 64 threads"
+    assert "  shared memory 0 bytes" in lines
+    assert any(line.startswith("  registers ") and line.endswith(" per thread, no spills") for line in lines)
     assert any(line.startswith("compiled in ") for line in lines)
     written = [line.removeprefix("wrote ") for line in lines if line.startswith("wrote ")]
     assert [name.removeprefix("out/scale_kernel/") for name in written][:2] == ["0_tile.mlir", "1_tile_scheduled.mlir"]

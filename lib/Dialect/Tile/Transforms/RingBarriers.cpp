@@ -57,8 +57,7 @@ private:
   LogicalResult pairLoops();
   LogicalResult findReach(Channel &channel, ArrayRef<CopyOp> copies);
   SmallVector<Channel> findChannels(scf::ForOp consumer);
-  void createBarriers(Channel &channel, RingLoop &ring,
-                      ArrayRef<CopyOp> copies);
+  void addBarriers(Channel &channel, RingLoop &ring, ArrayRef<CopyOp> copies);
   LogicalResult produce(Channel &channel, RingLoop &ring);
   void consume(Channel &channel, RingLoop &ring);
   SmallVector<CopyOp> getCopies(Channel &channel, scf::ForOp loop);
@@ -171,29 +170,13 @@ LogicalResult RingBuilder::findReach(Channel &channel,
   return success();
 }
 
-/// Bytes that a copy by TMA adds to the count of its barrier: its whole box.
-static int64_t getBytes(CopyOp copy) {
-  int64_t elements = 1;
-  for (int64_t size : copy.getDestSizes())
-    elements *= size;
-  return elements *
-         getElementBits(getStorageElementType(copy.getDest().getType())) / 8;
-}
-
-void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
-                                 ArrayRef<CopyOp> copies) {
-  MLIRContext *context = kernel.getContext();
+void RingBuilder::addBarriers(Channel &channel, RingLoop &ring,
+                              ArrayRef<CopyOp> copies) {
   Location loc = ring.loop.getLoc();
   OpBuilder builder(roles);
-  auto type = BufferType::get(ArrayRef<int64_t>{ring.slots},
-                              BarrierType::get(context), MemorySpace::Shared);
   std::string name;
   for (AllocOp buffer : channel.buffers)
     name += "_" + getUserName(buffer);
-  channel.full =
-      AllocOp::create(builder, loc, type, builder.getStringAttr("full" + name));
-  channel.empty = AllocOp::create(builder, loc, type,
-                                  builder.getStringAttr("empty" + name));
   // One thread expects the bytes. Where the producer has many threads, all of
   // them arrive, also when TMA does all copies: a thread that has not seen the
   // slot empty yet keeps it from being filled, used and emptied again, after
@@ -203,10 +186,11 @@ void RingBuilder::createBarriers(Channel &channel, RingLoop &ring,
     arrivals += 1;
   if (!producerRole.getSingle())
     arrivals += producerRole.getThreads();
-  BarrierInitOp::create(builder, loc, channel.full.getResult(), arrivals);
+  channel.full =
+      createBarriers(builder, loc, "full" + name, ring.slots, arrivals);
   int64_t blocks = getReached(cluster, /*rank=*/0, channel.reach).size();
-  BarrierInitOp::create(builder, loc, channel.empty.getResult(),
-                        consumerRole.getWarps() * blocks);
+  channel.empty = createBarriers(builder, loc, "empty" + name, ring.slots,
+                                 consumerRole.getWarps() * blocks);
 }
 
 Value RingBuilder::getPhase(OpBuilder &builder, RingLoop &ring) {
@@ -220,6 +204,7 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
   Block *body = ring.loop.getBody();
   Operation *first = nullptr, *last = nullptr;
   int64_t bytes = 0;
+  DenseMap<Operation *, int64_t> bytesOf;
   bool conditional = false, tma = false, threads = false;
   for (CopyOp copy : copies) {
     Operation *sibling = body->findAncestorOpInBlock(*copy);
@@ -228,8 +213,13 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
     last = sibling;
     conditional |= sibling != copy;
     (isTmaCopy(copy) ? tma : threads) = true;
-    if (isTmaCopy(copy))
-      bytes += getBytes(copy);
+    if (!isTmaCopy(copy))
+      continue;
+    FailureOr<int64_t> more = getTmaBytes(copy);
+    if (failed(more))
+      return failure();
+    bytesOf[copy] = *more;
+    bytes += *more;
   }
   Location loc = ring.loop.getLoc();
   OpBuilder builder(first);
@@ -255,7 +245,8 @@ LogicalResult RingBuilder::produce(Channel &channel, RingLoop &ring) {
   for (CopyOp copy : copies) {
     if (isTmaCopy(copy) && conditional) {
       OpBuilder atCopy(copy);
-      BarrierExpectTxOp::create(atCopy, loc, full, ring.slot, getBytes(copy));
+      BarrierExpectTxOp::create(atCopy, loc, full, ring.slot,
+                                bytesOf.lookup(copy));
     }
     CopyAsyncOp async = isTmaCopy(copy)
                             ? makeAsynchronous(copy, full, ring.slot)
@@ -307,7 +298,7 @@ LogicalResult RingBuilder::run() {
       if (failed(findReach(channel, copies)))
         return failure();
       reachesOthers |= !channel.reach.empty();
-      createBarriers(channel, producing, copies);
+      addBarriers(channel, producing, copies);
       if (failed(produce(channel, producing)))
         return failure();
       consume(channel, consuming);

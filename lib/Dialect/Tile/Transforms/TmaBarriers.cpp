@@ -39,17 +39,22 @@ static bool closesInitialisation(Operation *op) {
          isa<BarrierInitOp>(op->getPrevNode());
 }
 
+AllocOp mlir::tile::createBarriers(OpBuilder &builder, Location loc,
+                                   StringRef name, int64_t slots,
+                                   int64_t arrivals) {
+  auto type = BufferType::get({slots}, BarrierType::get(builder.getContext()),
+                              MemorySpace::Shared);
+  auto alloc = AllocOp::create(builder, loc, type, builder.getStringAttr(name));
+  BarrierInitOp::create(builder, loc, alloc, arrivals);
+  return alloc;
+}
+
 AllocOp mlir::tile::createBarriers(KernelOp kernel, StringRef name,
                                    int64_t slots, int64_t arrivals) {
-  MLIRContext *context = kernel.getContext();
-  OpBuilder builder = OpBuilder::atBlockBegin(kernel.getBodyBlock());
-  auto type =
-      BufferType::get({slots}, BarrierType::get(context), MemorySpace::Shared);
-  auto alloc = AllocOp::create(builder, kernel.getLoc(), type,
-                               builder.getStringAttr(name));
   Operation *begin = getCodeBegin(kernel);
-  builder.setInsertionPoint(begin);
-  BarrierInitOp::create(builder, kernel.getLoc(), alloc, arrivals);
+  OpBuilder builder(begin);
+  AllocOp alloc =
+      createBarriers(builder, kernel.getLoc(), name, slots, arrivals);
   if (!closesInitialisation(begin))
     SyncThreadsOp::create(builder, kernel.getLoc(), IntegerAttr(),
                           IntegerAttr());

@@ -133,8 +133,15 @@ ArrayAttr WorkCounter::getDependences(ValueRange values) {
         slice.insert(loop.getLowerBound());
       continue;
     }
+    if (!argument && isa<LoadOp>(value.getDefiningOp())) {
+      // Variables and tables hold another value at any time.
+      for (unsigned axis = 0; axis < kernel.getGrid().size(); ++axis)
+        slice.insert(kernel.getBlockIndex(axis));
+      for (Attribute loop : loops)
+        found.push_back(cast<ArrayAttr>(loop)[0]);
+      continue;
+    }
     if (!argument) {
-      // What a load or a nested region yields may be anything of around.
       value.getDefiningOp()->walk([&](Operation *op) {
         slice.insert(op->operand_begin(), op->operand_end());
       });
@@ -148,6 +155,7 @@ ArrayAttr WorkCounter::getDependences(ValueRange values) {
   llvm::sort(found, [](Attribute a, Attribute b) {
     return cast<StringAttr>(a).getValue() < cast<StringAttr>(b).getValue();
   });
+  found.erase(llvm::unique(found), found.end());
   return toArray(found);
 }
 

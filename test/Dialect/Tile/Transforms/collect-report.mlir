@@ -110,3 +110,25 @@ func.func @ring(%A: memref<?x512xf16> {tile.argument = #tile.argument<"A", tenso
   return
 }
 }
+
+// -----
+
+// A place that a variable holds may be any place of around.
+// CHECK: depends = ["block.x", "block.y", "i0"]
+// CHECK-SAME: op = "copy", writes}
+module attributes {tile.target = #tile.target<"sm_80">} {
+func.func @held(%A: memref<64xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "held" grid(%c1, %c1) threads(32) {
+  ^bb0(%bx: i32, %by: i32):
+    %c0 = arith.constant 0 : i32
+    %place = tile.alloc "place" : !tile.buffer<1xi32, local>
+    %s = tile.alloc "s" : !tile.buffer<8xf32, shared>
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %at = tile.load %place[%c0] : !tile.buffer<1xi32, local> -> i32
+      tile.copy %s[%c0] [8] to %A[%at] [8] : !tile.buffer<8xf32, shared> to memref<64xf32>
+    }
+  }
+  return
+}
+}

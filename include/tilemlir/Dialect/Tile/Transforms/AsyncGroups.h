@@ -39,8 +39,13 @@ PipelineAttr getPipeline(Operation *op, PipelineRole role);
 /// threads itself (`tile.explicit`): copies before it must be complete by then.
 bool releasesOthers(KernelOp kernel, Operation *op);
 
-/// Barriers named `name`, one for each slot, initialised at the top of the
-/// kernel; a barrier of all threads stands behind all initialisations.
+/// Barriers named `name`, one for each slot, allocated and initialised where
+/// the builder stands. Whoever uses them must see the initialisation.
+AllocOp createBarriers(OpBuilder &builder, Location loc, StringRef name,
+                       int64_t slots, int64_t arrivals);
+
+/// The same at the top of the kernel; a barrier of all threads stands behind
+/// all initialisations.
 AllocOp createBarriers(KernelOp kernel, StringRef name, int64_t slots,
                        int64_t arrivals);
 
