@@ -373,7 +373,8 @@ class Warp:
         else:
             rows[self.component + np.flatnonzero(mask)] = self.epoch
         if self.copies is not None:
-            rows[self.copy_component + self.lanes(mask)] = self.copies.waited
+            places = self.copy_component + self.lanes(mask)
+            rows[places] = np.maximum(rows[places], self.copies.waited)
         self.epoch += 1
         return joined
 
@@ -401,7 +402,8 @@ class Warp:
             else:
                 made[ASYNC][self.component + np.flatnonzero(chosen)] = self.epoch
             if self.copies is not None:
-                made[ASYNC][self.copy_component + self.lanes(chosen)] = self.copies.waited
+                places = self.copy_component + self.lanes(chosen)
+                made[ASYNC][places] = np.maximum(made[ASYNC][places], self.copies.waited)
             self._set_clock(chosen, made)
         self.epoch += 1
 

@@ -197,3 +197,52 @@ def test_remote_shared_memory():
     assert copies[0][:2].tolist() == [11, 10]
     relaxed = body.replace("arrive.release", "arrive.relaxed")
     assert kinds(run(relaxed, [OUT], shared=64, grid=(2, 1, 1), cluster=(2, 1, 1))[1]) & {"race", "uninitialised-read"}
+
+
+@pytest.mark.parametrize("fence", ["fence.proxy.async.shared::cta;", ""])
+def test_copies_of_threads_read_by_an_engine(fence):
+    body = INIT.format(count=32) + (
+        """
+        shl.b32 %r2, %t, 4; add.s32 %r3, %r1, %r2; cvt.u64.u32 %d9, %r2; add.s64 %d9, %d9, %d0;
+        cp.async.cg.shared.global [%r3+128], [%d9], 16;
+        cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r1];
+        """
+        + WAIT.format(label=0, parity=0)
+        + fence
+        + """
+        bar.warp.sync -1; add.s32 %r4, %r1, 128;
+        @%p1 cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r4], 512;
+        @%p1 cp.async.bulk.commit_group;
+        @%p1 cp.async.bulk.wait_group 0;
+        """
+    )
+    source = np.random.default_rng().integers(0, 2**32, 128, dtype=np.uint32)
+    for seed in range(4):
+        copies, report = run(body, [source, np.zeros(128, np.uint32)], shared=1024, seed=seed)
+        if fence:
+            assert report.ok, str(report)
+            np.testing.assert_array_equal(copies[1], source)
+        else:
+            assert kinds(report) == {"missing-proxy-fence"}
+
+
+def test_bulk_loads_complete_a_phase_and_reductions_add():
+    body = INIT.format(count=1) + (
+        """
+        @%p1 fence.mbarrier_init.release.cluster;
+        @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 256;
+        add.s32 %r4, %r1, 256;
+        @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%d0], 256, [%r1];
+        """
+        + WAIT.format(label=0, parity=0)
+        + """
+        @%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r4], 256;
+        @%p1 cp.async.bulk.commit_group;
+        @%p1 cp.async.bulk.wait_group.read 0;
+        """
+    )
+    source = np.arange(64, dtype=np.uint32)
+    for seed in range(4):
+        copies, report = run(body, [source, source], shared=1024, seed=seed, grid=(3, 1, 1))
+        assert report.ok, str(report)
+        np.testing.assert_array_equal(copies[1], 4 * source)
