@@ -3,9 +3,9 @@
 import re
 from types import SimpleNamespace
 
-import kernels
 import numpy as np
 import pytest
+import simulated_products as kernels
 from tilemlir.simulator import Settings, simulate
 
 M, N = 128, 128

@@ -1,8 +1,8 @@
 """The chapter's matrix product in the simulator: right and free of faults for both generations, whatever the seed."""
 
-import kernels
 import numpy as np
 import pytest
+import simulated_products as kernels
 from tilemlir.simulator import Settings, simulate
 
 

@@ -2,9 +2,9 @@
 
 import json
 
-import kernels
 import numpy as np
 import pytest
+import simulated_products as kernels
 import tilemlir as tile
 from tilemlir import errors
 from tilemlir.compiler import target as targets
