@@ -30,6 +30,9 @@ public:
         for (Value operand : {gemm.getA(), gemm.getB()})
           if (cast<BufferType>(operand.getType()).isShared())
             accessed.insert(getAllocation(operand));
+      } else if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
+        if (arrive.getCpAsync())
+          filledByCpAsync.insert(getAllocation(arrive.getBarriers()));
       }
     });
   }
@@ -60,10 +63,14 @@ private:
   }
 
   /// Writes of threads to memory that the proxy accesses; of `cp.async`, they
-  /// are complete at the wait.
+  /// are complete at the wait, which is one of the readers' where the copies
+  /// arrive on a barrier themselves.
   bool needsFence(Operation *op) {
     if (isa<AsyncWaitOp>(op))
       return writesByCpAsync();
+    if (auto wait = dyn_cast<BarrierWaitOp>(op))
+      return filledByCpAsync.contains(getAllocation(wait.getBarriers())) &&
+             writesByCpAsync();
     if (isa<CopyAsyncOp>(op))
       return false;
     SmallVector<BufferAccess> accesses;
@@ -131,6 +138,8 @@ private:
 
   KernelOp kernel;
   llvm::SetVector<AllocOp> accessed;
+  /// Barriers on which copies of `cp.async` arrive.
+  llvm::SetVector<AllocOp> filledByCpAsync;
   std::optional<bool> cpAsyncWrites;
 };
 } // namespace

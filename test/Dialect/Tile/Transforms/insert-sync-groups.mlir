@@ -36,3 +36,30 @@ func.func @f(%n: i32, %A: memref<128xf32>) {
   }
   return
 }
+
+// Copies of threads that arrive on a barrier themselves: who waits there makes them visible to its products.
+// CHECK-LABEL: func.func @products_of_copies
+// CHECK: tile.barrier_wait %full
+// CHECK-NEXT: tile.fence_proxy
+// CHECK: tile.gemm_async
+func.func @products_of_copies(%A: memref<64x64xf16>) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "products_of_copies" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, fragment>
+    %full = tile.alloc "full" {tile.shared_offset = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %full {arrivals = 128 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4>, #tile.role<consumer, first = 4, warps = 4>] {
+      tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<64x64xf16> to !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+      tile.barrier_arrive %full[%c0] thread {cp_async} : !tile.buffer<1x!tile.barrier, shared>
+    }, {
+      tile.barrier_wait %full[%c0], %c0 : !tile.buffer<1x!tile.barrier, shared>
+      tile.gemm_async %a, %a, %c : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>, !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>, !tile.buffer<64x64xf32, fragment>
+      tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<64x64xf32, fragment>
+    }
+  }
+  return
+}
