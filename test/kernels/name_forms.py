@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tilemlir as tile
 import tilemlir.language as T
+from tilemlir.compiler.target import parse
 
 generator = np.random.default_rng()
 
@@ -127,11 +128,11 @@ def elementwise(
     return Case(kernel, inputs, [expected], tolerance=tolerance)
 
 
-def check(case: Case, target: str) -> None:
+def check(case: Case, target: Any) -> None:
     """Compiles the program of ``case`` for a target that this machine runs, calls it, and compares."""
     import torch
 
-    device = "cpu" if target == "cpu" else "cuda"
+    device = parse(target).device
     arguments = [value.to(device) if isinstance(value, torch.Tensor) else value for value in case.inputs]
     if case.jit is not None:
         made = case.jit(target)(*arguments)

@@ -128,12 +128,51 @@ static bool needsGuard(Block &block) {
       .wasInterrupted();
 }
 
+/// Whether threads that repeat the iterations of others must leave out `op`:
+/// they would read memory while those others write it, or need old values of
+/// atomics. Without stores of fragments, nothing needs what they compute.
+static bool mustNotRepeat(tile::ParallelOp op) {
+  llvm::DenseSet<void *> read, written;
+  bool needsOldValue = false;
+  auto note = [](Value storage, llvm::DenseSet<void *> &set) {
+    auto type = dyn_cast<tile::BufferType>(storage.getType());
+    if (!type)
+      set.insert(storage.getAsOpaquePointer());
+    else if (!type.isFragment() && !type.isLocal())
+      set.insert(tile::getAllocation(storage).getOperation());
+  };
+  WalkResult walk = op.walk([&](Operation *inner) {
+    if (auto load = dyn_cast<tile::LoadOp>(inner)) {
+      note(load.getSource(), read);
+    } else if (auto atomic = dyn_cast<tile::AtomicOp>(inner)) {
+      needsOldValue |= atomic.getResult() && !atomic.getResult().use_empty();
+      note(atomic.getDest(), written);
+    } else if (auto store = dyn_cast<tile::StoreOp>(inner)) {
+      auto type = dyn_cast<tile::BufferType>(store.getDest().getType());
+      note(store.getDest(), written);
+      if (type && type.isFragment())
+        return WalkResult::interrupt();
+      if (type && type.isLocal())
+        for (Operation *user : tile::getAllocation(store.getDest())->getUsers())
+          if (!op->isProperAncestor(user))
+            return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return false;
+  return needsOldValue ||
+         llvm::any_of(read, [&](void *one) { return written.contains(one); });
+}
+
 LogicalResult ParallelEmitter::run() {
   if (layout.numThreads() != kernel.threads)
     return op.emitOpError() << "is laid out over " << layout.numThreads()
                             << " threads in a kernel of " << kernel.threads;
   Block &body = *op.getBodyBlock();
   primary = kernel.primaryPredicate(layout);
+  // Asked before the registers of local buffers are read, which uses them.
+  bool notRepeated = primary && mustNotRepeat(op);
 
   // Registers of the buffers that the body uses become scalars.
   bool writesLocals = false;
@@ -198,6 +237,12 @@ LogicalResult ParallelEmitter::run() {
 
   size_t together = writesLocals ? 1 : std::max<int64_t>(kLanesTogether, run);
   bool guard = needsGuard(body);
+  if (notRepeated) {
+    guard = true;
+    for (Lane &lane : lanes)
+      lane.predicate = ix.both(lane.predicate, primary);
+    primary = Value();
+  }
   for (size_t first = 0; first < lanes.size(); first += together) {
     Lanes part =
         Lanes(lanes).slice(first, std::min(together, lanes.size() - first));

@@ -260,3 +260,29 @@ func.func @transposed_store(%g: i32) {
   return
 }
 }
+
+// -----
+
+// Threads that repeat the iterations of others stay out of a loop that reads what it writes.
+#line = #tile.shared_layout<order = [0], panel = 32, swizzle = 0>
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @not_repeated
+func.func @not_repeated(%g: i32) {
+  tile.kernel "k" grid(%g) threads(64) {
+  ^bb0(%x: i32):
+    %one = arith.constant 1.0 : f32
+    %t = tile.alloc "t" {tile.shared_offset = 0 : i64} : !tile.buffer<32xf32, shared, #line>
+    // CHECK: scf.if
+    // CHECK: tile_gpu.shared_load
+    // CHECK-NEXT: arith.addf
+    // CHECK-NEXT: tile_gpu.shared_store %{{[^ ]+}}, %{{[^ ]+}} {alignment
+    tile.parallel [32] attributes {layout = #tile.fragment_layout<[32], threads = [(32, 0, 1), (2, -1, 0)], registers = []>} {
+      ^bb0(%i: i32):
+      %v = tile.load %t[%i] : !tile.buffer<32xf32, shared, #line> -> f32
+      %w = arith.addf %v, %one : f32
+      tile.store %w, %t[%i] : f32, !tile.buffer<32xf32, shared, #line>
+    }
+  }
+  return
+}
+}
