@@ -2,8 +2,9 @@
 
 Every problem is computed by tilemlir's frozen configuration for it
 (``configuration`` of ``programs/gemm_hopper.py``), by cuBLAS through torch, and by the
-best of several configurations of Triton and TileLang; ``cuBLAS again`` is cuBLAS
-against itself, the noise of the run. ``measure.py`` says how time is taken.
+best of several configurations of Triton and TileLang; ``plain`` is the same short
+program with the same configuration in tilemlir and in TileLang; ``cuBLAS again`` is
+cuBLAS against itself, the noise of the run. ``measure.py`` says how time is taken.
 
     python benchmarks/gemm.py --table large
     python benchmarks/gemm.py --table llm --table few
@@ -229,8 +230,9 @@ def contenders(
     for key, (name, config) in ours(problem, target).items():
         kernel = compile_ours(problem, target, name, config)
         options[key] = lambda kernel=kernel: kernel(a, b, out)
-    same = next(iter(options))
     add("tilemlir", options)
+    plain = candidates(problem, target)[0]
+    same = str(tuple(plain.values()))
     if with_peers and peers.available("tilelang"):
         theirs = {}
         for config in candidates(problem, target):
@@ -241,9 +243,10 @@ def contenders(
                 continue
             theirs[str(tuple(config.values()))] = lambda peer=peer: peer(a, b, out)
         add("TileLang", theirs)
-        if target == "sm_80" and same in theirs:
-            chosen["tilemlir, same"], settings["tilemlir, same"] = options[same], same
-            chosen["TileLang, same"], settings["TileLang, same"] = theirs[same], same
+        if same in theirs:
+            kernel = compile_ours(problem, target, "matmul", plain)
+            add("tilemlir, plain", {same: lambda: kernel(a, b, out)})
+            add("TileLang, plain", {same: theirs[same]})
     if with_peers and peers.available("triton"):
         triton_gemm = peers.triton_gemm()
         add("Triton", {"autotuned": lambda: triton_gemm(a, columns, out)})

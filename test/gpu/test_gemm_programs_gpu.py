@@ -76,5 +76,5 @@ def test_split_needs_all_blocks_at_once(target, device):
     config = {"block_m": 128, "block_n": 64, "num_stages": 4, "splits": 8}
     kernel = tile.compile(programs.split_matmul(4096, 4096, 2048, **config), target=target)
     a, b = torch.zeros(4096, 2048, device=device).half(), torch.zeros(2048, 4096, device=device).half()
-    with pytest.raises(tile.errors.TileRuntimeError):
+    with pytest.raises(tile.errors.TileValueError, match="an assumption of the kernel does not hold"):
         kernel(a, b, torch.empty(4096, 4096, device=device, dtype=torch.float16))
