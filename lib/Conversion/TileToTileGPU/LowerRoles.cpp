@@ -215,9 +215,12 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     auto branch =
         scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
-    if (initialBarrier && role.getKind() == tile::RoleKind::Producer)
+    if (initialBarrier && role.getKind() == tile::RoleKind::Producer) {
+      // Another lane may be elected than the one that initialised mbarriers.
+      tile_gpu::WarpSyncOp::create(b, loc);
       tile_gpu::NamedBarrierArriveOp::create(b, loc, constant(0),
                                              kernel.getLaunchThreads());
+    }
     if (role.getRegisters())
       tile_gpu::SetMaxRegistersOp::create(
           b, loc,
