@@ -12,16 +12,13 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ring_model import Step, change, update
+
 __all__ = ["TILE_BYTES", "ClusterRing", "kernel_text", "search"]
 
 #: Bytes of the tile of one slot; each block sends half of it.
 TILE_BYTES = 8192
 BLOCKS = 2
-
-#: An operation of one agent: name, slot, and what it needs.
-Step = tuple[str, int, int]
-#: Parity of the current phase, pending arrivals, pending bytes.
-Barrier = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -86,16 +83,6 @@ def _reached(ring: ClusterRing, block: int) -> tuple[int, ...]:
     return (0, 1) if ring.reaches else (block,)
 
 
-def _change(items: tuple, index: int, value: object) -> tuple:
-    return (*items[:index], value, *items[index + 1 :])
-
-
-def _update(barrier: Barrier, count: int, arrivals: int, size: int) -> Barrier:
-    parity, pending, expected = barrier
-    pending, expected = pending - arrivals, expected + size
-    return (parity ^ 1, count, 0) if pending == 0 and expected == 0 else (parity, pending, expected)
-
-
 def search(ring: ClusterRing) -> str:
     """Explores all orders.
 
@@ -118,8 +105,8 @@ def search(ring: ClusterRing) -> str:
         following = []
         for index, (block, slot, half, tile) in enumerate(copies):
             place = block * ring.slots + slot
-            landed = _change(full, place, _update(full[place], ring.full_arrivals, 0, -TILE_BYTES // BLOCKS))
-            written = _change(tiles, place, _change(tiles[place], half, tile))
+            landed = change(full, place, update(full[place], ring.full_arrivals, 0, -TILE_BYTES // BLOCKS))
+            written = change(tiles, place, change(tiles[place], half, tile))
             following.append((positions, landed, empty, written, copies[:index] + copies[index + 1 :]))
         for agent, program in enumerate(programs):
             if positions[agent] == len(program):
@@ -127,17 +114,17 @@ def search(ring: ClusterRing) -> str:
             block = agent % BLOCKS
             name, slot, value = program[positions[agent]]
             place = block * ring.slots + slot
-            moved = _change(positions, agent, positions[agent] + 1)
+            moved = change(positions, agent, positions[agent] + 1)
             if (name == "wait_empty" and empty[place][0] != value) or (name == "wait_full" and full[place][0] != value):
                 following.append((moved, full, empty, tiles, copies))
             elif name == "arrive_full":
-                arrived = _change(full, place, _update(full[place], ring.full_arrivals, 1, value))
+                arrived = change(full, place, update(full[place], ring.full_arrivals, 1, value))
                 following.append((moved, arrived, empty, tiles, copies))
             elif name == "release":
                 target = value * ring.slots + slot
                 if empty[target][1] == 0:
                     return "over-arrival"
-                arrived = _change(empty, target, _update(empty[target], ring.empty_arrivals, 1, 0))
+                arrived = change(empty, target, update(empty[target], ring.empty_arrivals, 1, 0))
                 following.append((moved, full, arrived, tiles, copies))
             elif name == "copy":
                 started = tuple(sorted((*copies, *((target, slot, block, value) for target in range(BLOCKS)))))

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Ring", "kernel_text", "search"]
+__all__ = ["TILE_BYTES", "Barrier", "Ring", "Step", "change", "kernel_text", "search", "update"]
 
 #: Bytes of the tile of one slot.
 TILE_BYTES = 8192
@@ -81,11 +81,13 @@ def _consumer(ring: Ring) -> Iterator[Step]:
     yield "wait_products", 0, 0
 
 
-def _change(items: tuple, index: int, value: object) -> tuple:
+def change(items: tuple, index: int, value: object) -> tuple:
+    """``items`` with another value at ``index``."""
     return (*items[:index], value, *items[index + 1 :])
 
 
-def _update(barrier: Barrier, count: int, arrivals: int, expected: int) -> Barrier:
+def update(barrier: Barrier, count: int, arrivals: int, expected: int) -> Barrier:
+    """A barrier of ``count`` arrivals after some of them, and with more bytes expected (landed: fewer)."""
     parity, pending, size = barrier
     pending, size = pending - arrivals, size + expected
     return (parity ^ 1, count, 0) if pending == 0 and size == 0 else (parity, pending, size)
@@ -112,24 +114,24 @@ def search(ring: Ring) -> str:
         following = []
         for index, copy in enumerate(copies):
             slot, tile = copy
-            landed = _change(full, slot, _update(full[slot], ring.full_arrivals, 0, -TILE_BYTES))
+            landed = change(full, slot, update(full[slot], ring.full_arrivals, 0, -TILE_BYTES))
             rest = copies[:index] + copies[index + 1 :]
-            following.append((positions, landed, empty, _change(tiles, slot, tile), rest, products))
+            following.append((positions, landed, empty, change(tiles, slot, tile), rest, products))
         for consumer, flying in enumerate(products):
             if flying:
-                following.append((positions, full, empty, tiles, copies, _change(products, consumer, flying[1:])))
+                following.append((positions, full, empty, tiles, copies, change(products, consumer, flying[1:])))
         for agent, program in enumerate(programs):
             if positions[agent] == len(program):
                 continue
             name, slot, value = program[positions[agent]]
-            moved = _change(positions, agent, positions[agent] + 1)
+            moved = change(positions, agent, positions[agent] + 1)
             if (name == "wait_empty" and empty[slot][0] != value) or (name == "wait_full" and full[slot][0] != value):
                 following.append((moved, full, empty, tiles, copies, products))
             elif name == "arrive_full":
-                arrived = _change(full, slot, _update(full[slot], ring.full_arrivals, 1, value))
+                arrived = change(full, slot, update(full[slot], ring.full_arrivals, 1, value))
                 following.append((moved, arrived, empty, tiles, copies, products))
             elif name == "arrive_empty":
-                arrived = _change(empty, slot, _update(empty[slot], ring.empty_arrivals, 1, 0))
+                arrived = change(empty, slot, update(empty[slot], ring.empty_arrivals, 1, 0))
                 following.append((moved, full, arrived, tiles, copies, products))
             elif name == "copy":
                 if any(slot in flying for flying in products):
@@ -139,7 +141,7 @@ def search(ring: Ring) -> str:
             elif name == "product":
                 if tiles[slot] != value or any(slot == other for other, _ in copies):
                     return "early read"
-                flying = _change(products, agent - 1, (*products[agent - 1], slot))
+                flying = change(products, agent - 1, (*products[agent - 1], slot))
                 following.append((moved, full, empty, tiles, copies, flying))
             elif name == "wait_products" and len(products[agent - 1]) <= value:
                 following.append((moved, full, empty, tiles, copies, products))
