@@ -25,6 +25,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-plan-pipeline",
     "tile-multibuffer",
     "tile-specialize-warps",
+    "tile-ping-pong",
     "tile-multicast-copies",
     "tile-insert-mbarriers",
     "tile-schedule-mma",

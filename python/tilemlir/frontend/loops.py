@@ -196,7 +196,16 @@ class Loops(Statements):
     def _high(value: Any) -> int | None:
         return value.high if isinstance(value, Scalar) else value
 
-    def counted(self, start: Any, stop: Any, step: Any, hint: str | None, body: Callable[[Scalar], None]) -> None:
+    def counted(
+        self,
+        start: Any,
+        stop: Any,
+        step: Any,
+        hint: str | None,
+        body: Callable[[Scalar], None],
+        *,
+        ping_pong: bool = False,
+    ) -> None:
         """An ``scf.for`` whose body is traced by ``body(index)``."""
         reverse = not isinstance(step, Scalar) and step < 0
         first = start
@@ -214,6 +223,8 @@ class Loops(Statements):
         operation = self.emit("scf.for", (), operands, regions=1)
         if hint is not None:
             operation.operation.attributes["tile.loop_hint"] = self.attribute(hint)
+        if ping_pong:
+            operation.operation.attributes["tile.ping_pong"] = self.attribute("unit")
         block = self.add_block(operation, 0, 1)
         low, high = self._low(first), self._high(last)
         multiple = 1
@@ -278,6 +289,9 @@ class Loops(Statements):
         group = self._bound(loop.options["group_size"], loop.name)
         if not isinstance(group, int) or group < 1:
             self.fail("argument", "group_size of T.Persistent must be a positive compile-time integer")
+        ping_pong = loop.options["ping_pong"]
+        if not isinstance(ping_pong, bool):
+            self.fail("argument", "ping_pong of T.Persistent must be True or False at compile time")
         self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
         worker, workers = (
@@ -295,7 +309,7 @@ class Loops(Statements):
                 indices = locate(tile, extents)
                 self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
 
-            self.counted(worker, total, workers, None, body)
+            self.counted(worker, total, workers, None, body, ping_pong=ping_pong)
             return
 
         # Clusters take tiles of clusters, and each block its own part of them. All blocks of a cluster go through the
@@ -323,7 +337,7 @@ class Loops(Statements):
                 indices.append(index)
             self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
 
-        self.counted(self.cluster_index(0, loop.name), total, clusters, None, cluster_body)
+        self.counted(self.cluster_index(0, loop.name), total, clusters, None, cluster_body, ping_pong=ping_pong)
 
     def _row_major(self, tile: Any, extents: Sequence[Any]) -> list[Any]:
         indices: list[Any] = []

@@ -132,6 +132,7 @@ def Persistent(
     group_size: int = 8,
     num_stages: int = 0,
     cluster_tile: Sequence[int] | None = None,
+    ping_pong: bool = False,
 ) -> Any:
     """Tiles of ``domain`` that worker ``index`` of ``wave_size`` handles, one after the other.
 
@@ -144,8 +145,18 @@ def Persistent(
     dimension of the domain; by default all along the first one, so that with rows first they share the columns'
     operand. ``group_size`` then counts clusters. The grid is rounded up to whole clusters. Tiles beyond the domain
     have no effect.
+
+    ``ping_pong``: on sm_90a, with a producer role and ``threads=128``, two warp groups of 128 threads take turns on
+    the tiles of a block, so that one multiplies while the other one stores its result. Tiles must not depend on each
+    other. Where it does not apply, the block works on one tile at a time, and ``explain()`` says why.
     """
-    options = {"wave_size": wave_size, "index": index, "group_size": group_size, "cluster_tile": cluster_tile}
+    options = {
+        "wave_size": wave_size,
+        "index": index,
+        "group_size": group_size,
+        "cluster_tile": cluster_tile,
+        "ping_pong": ping_pong,
+    }
     return Loop("persistent", "T.Persistent", tuple(domain), options)
 
 

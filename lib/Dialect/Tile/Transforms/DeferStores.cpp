@@ -689,6 +689,8 @@ struct DeferStores : tile::impl::TileDeferStoresBase<DeferStores> {
       });
       if (why.empty() && rings > 1)
         why = "a tile has several loops of products";
+      if (why.empty() && tiles->hasAttr(kPingPong))
+        why = "the other warp group multiplies meanwhile";
       if (why.empty() && tiles.getNumResults() != 0)
         why = "the loop over tiles carries values";
       if (!why.empty()) {

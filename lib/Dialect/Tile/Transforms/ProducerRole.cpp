@@ -26,10 +26,19 @@ bool mlir::tile::canSpecialize(TargetAttr target) {
          target.hasArchSpecificFeatures();
 }
 
-SmallVector<RoleAttr> mlir::tile::getAutomaticRoles(MLIRContext *context,
-                                                    int64_t threads,
-                                                    bool single) {
-  int64_t groups = threads / kWarpGroup;
+int64_t mlir::tile::countConsumerGroups(KernelOp kernel) {
+  int64_t groups = kernel.getThreads() / kWarpGroup;
+  bool takeTurns = kernel
+                       .walk([](Operation *op) {
+                         return op->hasAttr(kPingPong) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+  return groups == 1 && takeTurns ? 2 : groups;
+}
+
+SmallVector<RoleAttr>
+mlir::tile::getAutomaticRoles(KernelOp kernel, int64_t groups, bool single) {
   int64_t producer = 0, consumer = 0;
   if (groups == 2) {
     producer = single ? 24 : 40;
@@ -38,9 +47,15 @@ SmallVector<RoleAttr> mlir::tile::getAutomaticRoles(MLIRContext *context,
     producer = single ? 24 : 32;
     consumer = 160;
   }
+  auto asked = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.role_registers");
+  if (asked && asked.size() == 2) {
+    producer = asked[0] < 0 ? producer : asked[0];
+    consumer = asked[1] < 0 ? consumer : asked[1];
+  }
+  MLIRContext *context = kernel.getContext();
   return {RoleAttr::get(context, RoleKind::Producer, /*first=*/0, /*warps=*/4,
                         producer, single),
-          RoleAttr::get(context, RoleKind::Consumer, /*first=*/4, threads / 32,
+          RoleAttr::get(context, RoleKind::Consumer, /*first=*/4, 4 * groups,
                         consumer, /*single=*/false)};
 }
 
@@ -63,11 +78,10 @@ static std::optional<std::string> whyNotByProducer(Operation *op) {
 /// get then, beside what a loop of products needs for itself.
 static std::string whyTooFewRegisters(KernelOp kernel) {
   constexpr int64_t kRegistersOfLoop = 32;
-  int64_t threads = kernel.getThreads() + kWarpGroup;
+  int64_t groups = countConsumerGroups(kernel);
+  int64_t threads = (groups + 1) * kWarpGroup;
   int64_t atLaunch = ::tilemlir::layout::registersAtLaunch(threads);
-  RoleAttr consumer = getAutomaticRoles(kernel.getContext(),
-                                        kernel.getThreads(), /*single=*/true)
-                          .back();
+  RoleAttr consumer = getAutomaticRoles(kernel, groups, /*single=*/true).back();
   int64_t later = std::max<int64_t>(atLaunch, consumer.getRegisters());
   std::string reason;
   auto refuse = [&](int64_t registers, const Twine &when, int64_t sums) {

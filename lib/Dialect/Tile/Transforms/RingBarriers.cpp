@@ -10,7 +10,8 @@
 // A fresh barrier counts as having completed the phase with parity 1, so that
 // the producer passes its first S waits. All arrivals are unconditional, once
 // in every iteration; conditions guard data only. Buffers that are used by the
-// same operations share their barriers: a channel.
+// same operations share their barriers: a channel. Where several roles of
+// consumers take turns, each slot is used by one of them.
 //
 // In a cluster, loads may fill slots of other blocks too. All blocks run the
 // same iterations of such a ring. A block fills a slot when it is empty in
@@ -34,12 +35,16 @@ using namespace mlir;
 using namespace mlir::tile;
 
 namespace {
+/// Operations in the body of a consumer's loop: the first and the last one that
+/// use some buffers. Null when nothing does.
+struct Uses {
+  Operation *first = nullptr, *last = nullptr;
+};
+
 /// Buffers that become full and empty together.
 struct Channel {
   SmallVector<AllocOp> buffers;
-  /// Operations in the body of the consumers' loop: the first and the last one
-  /// that use the buffers. Null when nothing does.
-  Operation *firstUse = nullptr, *lastUse = nullptr;
+  Uses uses;
   AllocOp full, empty;
   /// The sets of blocks of the cluster whose slots the copies fill; empty when
   /// they fill those of the own block only.
@@ -60,6 +65,7 @@ private:
   void addBarriers(Channel &channel, RingLoop &ring, ArrayRef<CopyOp> copies);
   LogicalResult produce(Channel &channel, RingLoop &ring);
   void consume(Channel &channel, RingLoop &ring);
+  Uses findUses(AllocOp buffer, scf::ForOp consumer);
   SmallVector<CopyOp> getCopies(Channel &channel, scf::ForOp loop);
   Value getPhase(OpBuilder &builder, RingLoop &ring);
 
@@ -67,48 +73,70 @@ private:
   WarpSpecializeOp roles;
   ClusterShape cluster;
   RoleAttr producerRole, consumerRole;
-  Region *producer = nullptr, *consumer = nullptr;
-  /// Ring loops of both roles, by the allocation of their position.
-  llvm::MapVector<Operation *, std::pair<scf::ForOp, scf::ForOp>> loops;
+  /// Ring loops of the producer and of each role of consumers, by the
+  /// allocation of their position.
+  struct Pair {
+    scf::ForOp producing;
+    SmallVector<scf::ForOp, 2> consuming;
+  };
+  llvm::MapVector<Operation *, Pair> loops;
 };
 } // namespace
 
 LogicalResult RingBuilder::pairLoops() {
+  unsigned consumers = 0;
   for (unsigned index = 0; index < roles.getRoles().size(); ++index) {
     RoleAttr role = roles.getRole(index);
     bool produces = role.getKind() == RoleKind::Producer;
     if (!produces && role.getKind() != RoleKind::Consumer)
       continue;
     Region &region = roles.getRegions()[index];
-    (produces ? producer : consumer) = &region;
     (produces ? producerRole : consumerRole) = role;
+    llvm::SmallDenseSet<Operation *> seen;
+    consumers += !produces;
     WalkResult result = region.walk([&](scf::ForOp loop) {
       FailureOr<RingLoop> ring = getRingLoop(loop);
       if (failed(ring))
         return WalkResult::advance();
-      auto &pair = loops[ring->ring];
-      scf::ForOp &mine = produces ? pair.first : pair.second;
-      if (mine) {
+      Pair &pair = loops[ring->ring];
+      if (!seen.insert(ring->ring).second) {
         loop.emitError("is the second loop of a role on one ring");
         return WalkResult::interrupt();
       }
-      mine = loop;
+      if (produces)
+        pair.producing = loop;
+      else
+        pair.consuming.push_back(loop);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return failure();
   }
   for (auto &[ring, pair] : loops)
-    if (!pair.first || !pair.second)
+    if (!pair.producing || pair.consuming.size() != consumers || consumers == 0)
       return ring->emitError("is a ring that only one role uses");
   return success();
+}
+
+Uses RingBuilder::findUses(AllocOp buffer, scf::ForOp loop) {
+  Uses uses;
+  for (Operation *user : getHandleUsers(buffer)) {
+    Operation *sibling = loop.getBody()->findAncestorOpInBlock(*user);
+    if (!sibling)
+      continue;
+    if (!uses.first || sibling->isBeforeInBlock(uses.first))
+      uses.first = sibling;
+    if (!uses.last || uses.last->isBeforeInBlock(sibling))
+      uses.last = sibling;
+  }
+  return uses;
 }
 
 /// The buffers with slots of `ring` that `loop` uses, grouped by the first and
 /// the last operation in the body that does.
 SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
   FailureOr<RingLoop> ring = getRingLoop(loop);
-  scf::ForOp producing = loops[ring->ring].first;
+  scf::ForOp producing = loops[ring->ring].producing;
   SmallVector<Channel> channels;
   llvm::SetVector<Operation *> buffers;
   producing.getBody()->walk([&](CopyOp copy) {
@@ -118,17 +146,10 @@ SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
   for (Operation *buffer : buffers) {
     Channel mine;
     mine.buffers.push_back(cast<AllocOp>(buffer));
-    for (Operation *user : getHandleUsers(cast<AllocOp>(buffer))) {
-      Operation *sibling = loop.getBody()->findAncestorOpInBlock(*user);
-      if (!sibling)
-        continue;
-      if (!mine.firstUse || sibling->isBeforeInBlock(mine.firstUse))
-        mine.firstUse = sibling;
-      if (!mine.lastUse || mine.lastUse->isBeforeInBlock(sibling))
-        mine.lastUse = sibling;
-    }
+    mine.uses = findUses(cast<AllocOp>(buffer), loop);
     Channel *same = llvm::find_if(channels, [&](const Channel &other) {
-      return other.firstUse == mine.firstUse && other.lastUse == mine.lastUse;
+      return other.uses.first == mine.uses.first &&
+             other.uses.last == mine.uses.last;
     });
     if (same != channels.end())
       same->buffers.push_back(cast<AllocOp>(buffer));
@@ -261,14 +282,15 @@ void RingBuilder::consume(Channel &channel, RingLoop &ring) {
   OpBuilder builder(ring.loop.getContext());
   // Where nothing is used, the slot goes back at once: behind the position.
   Operation *position = ring.slot.getDefiningOp();
-  if (channel.firstUse)
-    builder.setInsertionPoint(channel.firstUse);
+  Uses uses = findUses(channel.buffers.front(), ring.loop);
+  if (uses.first)
+    builder.setInsertionPoint(uses.first);
   else
     builder.setInsertionPointAfter(position);
   BarrierWaitOp::create(builder, loc, channel.full.getResult(), ring.slot,
                         getPhase(builder, ring));
-  if (channel.lastUse)
-    builder.setInsertionPointAfter(channel.lastUse);
+  if (uses.last)
+    builder.setInsertionPointAfter(uses.last);
   auto release =
       BarrierArriveOp::create(builder, loc, channel.empty.getResult(),
                               ring.slot, ArrivalScope::Warp, IntegerAttr(),
@@ -290,18 +312,20 @@ LogicalResult RingBuilder::run() {
     return success();
   bool reachesOthers = false;
   for (auto &[alloc, pair] : loops) {
-    RingLoop producing = *getRingLoop(pair.first);
-    RingLoop consuming = *getRingLoop(pair.second);
-    SmallVector<Channel> channels = findChannels(pair.second);
+    RingLoop producing = *getRingLoop(pair.producing);
+    SmallVector<Channel> channels = findChannels(pair.consuming.front());
     for (Channel &channel : channels) {
-      SmallVector<CopyOp> copies = getCopies(channel, pair.first);
+      SmallVector<CopyOp> copies = getCopies(channel, pair.producing);
       if (failed(findReach(channel, copies)))
         return failure();
       reachesOthers |= !channel.reach.empty();
       addBarriers(channel, producing, copies);
       if (failed(produce(channel, producing)))
         return failure();
-      consume(channel, consuming);
+      for (scf::ForOp loop : pair.consuming) {
+        RingLoop consuming = *getRingLoop(loop);
+        consume(channel, consuming);
+      }
     }
   }
   // No role may use a barrier before it is initialised.

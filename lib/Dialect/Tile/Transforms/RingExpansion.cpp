@@ -16,8 +16,6 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-static constexpr StringLiteral kRing = "tile.ring";
-
 BufferType mlir::tile::addSlots(BufferType type, int64_t slots) {
   SmallVector<int64_t> shape = {slots};
   llvm::append_range(shape, type.getShape());

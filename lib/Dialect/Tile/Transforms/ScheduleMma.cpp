@@ -101,6 +101,7 @@ private:
   FillOp findFill(Value accumulator);
   bool runsAtLeastOnce();
   Value isFirst(bool negated);
+  void setBehindLoop();
   void releaseLater();
 
   scf::ForOp loop;
@@ -114,6 +115,14 @@ private:
   SmallVector<BarrierArriveOp> releases;
 };
 } // namespace
+
+/// The other warp group need not wait for the last product to be complete.
+void LoopSchedule::setBehindLoop() {
+  Operation *last = loop;
+  while (last->getNextNode() && last->getNextNode()->hasAttr(kHandOver))
+    last = last->getNextNode();
+  builder.setInsertionPointAfter(last);
+}
 
 bool LoopSchedule::collect() {
   auto pipeline = loop->getAttrOfType<PipelineAttr>(kPipelineName);
@@ -206,8 +215,8 @@ void LoopSchedule::releaseLater() {
     later.getIndexMutable().assign(previous[release.getIndex()]);
   }
 
-  // Behind the loop: the position has moved one further than the last slot.
-  builder.setInsertionPointAfter(loop);
+  // The position has moved one further than the last slot.
+  setBehindLoop();
   if (!runsAtLeastOnce()) {
     Value ran =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
@@ -262,7 +271,7 @@ bool LoopSchedule::run() {
   builder.setInsertionPointAfter(last);
   wait(builder, last.getLoc(), {}, groups);
   releaseLater();
-  builder.setInsertionPointAfter(loop);
+  setBehindLoop();
   wait(builder, last.getLoc(), accumulators.getArrayRef(), 0);
   return true;
 }

@@ -7,6 +7,7 @@
 #include "InstructionSelection.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -99,8 +100,11 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op,
     return refuse("wgmma m64n8 does not fit: " + grid.error());
   choice.groups = *grid;
   // A producer may come on top of the threads that the program sees.
+  int64_t groups = threads / layout::kWarpGroupSize;
+  if (!getRole(op))
+    groups = countConsumerGroups(getKernel(op));
   int64_t limit = layout::wgmmaColumnsForThreads(
-      std::min(threads + layout::kWarpGroupSize, kMaxThreads),
+      std::min((groups + 1) * layout::kWarpGroupSize, kMaxThreads),
       op.getC().getType().getElementBits());
   choice.n = layout::wgmmaColumns(
       n / grid->warpsN, op.getA().getType().getElementType().isInteger(8),

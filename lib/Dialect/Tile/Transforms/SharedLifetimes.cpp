@@ -135,6 +135,11 @@ private:
       if (isTmaCopy(user))
         lifetime.alignment = std::max<int64_t>(lifetime.alignment, 128);
     }
+    // Several roles of consumers run at the same time.
+    for (Operation *user : users)
+      if (auto roles = user->getParentOfType<WarpSpecializeOp>();
+          roles && roles.getRoles().size() > 2)
+        extend(begin[roles], end[roles]);
     // Warp groups of the program run at the same time, in an order that only
     // the program knows.
     if (kernel->hasAttr("tile.explicit"))

@@ -58,20 +58,6 @@ static LogicalResult verifySplit(KernelOp kernel,
   return success();
 }
 
-/// A role with the registers that the program asks for: `tile.role_registers`
-/// of the kernel holds those of the producer and of the consumers; -1 leaves
-/// the choice here.
-static RoleAttr withUserRegisters(KernelOp kernel, RoleAttr role) {
-  auto asked = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.role_registers");
-  if (!asked || asked.size() != 2)
-    return role;
-  int64_t registers = asked[role.getKind() == RoleKind::Producer ? 0 : 1];
-  if (registers < 0)
-    return role;
-  return RoleAttr::get(role.getContext(), role.getKind(), role.getFirst(),
-                       role.getWarps(), registers, role.getSingle());
-}
-
 static LogicalResult specialize(KernelOp kernel) {
   SmallVector<Operation *> produced;
   bool single = true;
@@ -93,10 +79,9 @@ static LogicalResult specialize(KernelOp kernel) {
   SmallVector<Operation *> program = getProgram(*top);
 
   OpBuilder builder = OpBuilder::atBlockEnd(top);
-  MLIRContext *context = kernel.getContext();
   SmallVector<Attribute> roles;
-  for (RoleAttr role : getAutomaticRoles(context, kernel.getThreads(), single))
-    roles.push_back(withUserRegisters(kernel, role));
+  llvm::append_range(
+      roles, getAutomaticRoles(kernel, kernel.getThreads() / 128, single));
   auto split = WarpSpecializeOp::create(builder, kernel.getLoc(),
                                         builder.getArrayAttr(roles),
                                         ChoiceAttr(), roles.size());

@@ -94,11 +94,6 @@ static bool isShared(Value storage) {
   return type && type.isShared();
 }
 
-static bool isFragment(Value storage) {
-  auto type = dyn_cast<BufferType>(storage.getType());
-  return type && type.isFragment();
-}
-
 static std::string getTypeName(Value storage) {
   std::string name;
   llvm::raw_string_ostream(name) << getStorageElementType(storage.getType());
@@ -301,6 +296,13 @@ static bool isIssueInLoop(scf::IfOp branch) {
 }
 
 void WorkCounter::visitIf(scf::IfOp branch) {
+  if (branch->hasAttr(kTurn)) {
+    // Of two groups that take turns, the first one stands for both.
+    auto roles = branch->getParentOfType<WarpSpecializeOp>();
+    if (&roles.getRegions()[1] == branch->getParentOp()->getParentRegion())
+      visitRegion(branch.getThenRegion());
+    return;
+  }
   if (getPipeline(branch, PipelineRole::Issue)) {
     // The parts in front of the loop and those inside together do the loads of
     // every iteration once.

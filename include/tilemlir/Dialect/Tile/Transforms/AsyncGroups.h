@@ -29,6 +29,19 @@ FailureOr<int64_t> getTmaBytes(CopyOp copy);
 /// Of copies in a ring loop: they belong to the producer role.
 inline constexpr StringLiteral kProduceName = "tile.produce";
 
+/// Of the allocation of a position in a ring: its number of slots.
+inline constexpr StringLiteral kRing = "tile.ring";
+
+/// Of the loop over tiles of which two warp groups take turns.
+inline constexpr StringLiteral kPingPong = "tile.ping_pong";
+
+/// Of the branch around the tiles of a warp group that takes turns.
+inline constexpr StringLiteral kTurn = "tile.turn";
+
+/// Of the arrival that hands the turn over: nothing before it has to be
+/// complete.
+inline constexpr StringLiteral kHandOver = "tile.hand_over";
+
 /// Of scf.for and scf.if: the place in a software pipeline.
 inline constexpr StringLiteral kPipelineName = "tile.pipeline";
 

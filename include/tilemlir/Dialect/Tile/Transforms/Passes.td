@@ -128,6 +128,58 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TilePingPong : Pass<"tile-ping-pong"> {
+  let summary = "let two warp groups take turns on the tiles of a block";
+  let description = [{
+    For the loop over tiles that carries `tile.ping_pong` (from
+    `T.Persistent(..., ping_pong=True)`): the consumer role is doubled. Both
+    warp groups run the loop over all tiles, the first one works on tiles 0, 2,
+    ..., the second one on tiles 1, 3, ...; in the other iterations only what
+    moves the position in the rings is left. While one group stores its tile,
+    the other one multiplies.
+
+    Barriers hand the turn over behind the last loop that loads from a ring, so
+    that no group waits for a slot before its phase is the next one. Buffers
+    that only consumers use exist twice. The pass applies to kernels of one
+    warp group whose tiles do not depend on each other: what an iteration reads
+    from a buffer it has written before, and no tensor is both read and
+    written. Otherwise the loop keeps one role of consumers, and the reason of
+    its inner loops says why.
+
+    ```mlir
+    tile.warp_specialize [#tile.role<producer, ...>, #tile.role<consumer, first = 4, warps = 4>] {
+      ...
+    }, {
+      scf.for %tile = ... {
+        scf.for %k = ... { tile.gemm ... } {tile.pipeline = #tile.pipeline<ring, ...>}
+        tile.copy %accumulator ...
+      } {tile.ping_pong}
+    }
+    ```
+    becomes
+    ```mlir
+    tile.warp_specialize [#tile.role<producer, ...>, #tile.role<consumer, first = 4, warps = 4, registers = 240>,
+                          #tile.role<consumer, first = 8, warps = 4, registers = 240>] {
+      ...
+    }, {
+      scf.for %tile = ... {
+        %whose = tile.load %turn[%c0] : ...
+        %mine = arith.cmpi eq, %whose, %c0 : i32
+        scf.if %mine {
+          tile.barrier_wait %turns[%c0], %parity : ...
+          scf.for %k = ... { tile.gemm ... } {tile.pipeline = #tile.pipeline<ring, ...>}
+          tile.barrier_arrive %turns[%c1] warp {tile.hand_over} : ...
+          tile.copy %accumulator ...
+        } else {
+          scf.for %k = ... { /* the position in the ring */ }
+        }
+      } {tile.ping_pong}
+    }, { /* the same for the second group */ }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileMulticastCopies : Pass<"tile-multicast-copies"> {
   let summary = "let the blocks of a cluster load what they share once";
   let description = [{

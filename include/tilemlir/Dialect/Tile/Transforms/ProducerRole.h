@@ -24,9 +24,15 @@ struct ProducerPlan {
 /// Plans the producer role of `kernel`. `whyNot` refuses single operations.
 ProducerPlan planProducerRole(KernelOp kernel, RunAheadFilter whyNot);
 
-/// The roles of a kernel with `threads` consumer threads: the producer first.
-/// `single`: one thread is enough to produce.
-SmallVector<RoleAttr> getAutomaticRoles(MLIRContext *context, int64_t threads,
+/// Warp groups of consumers: those of the threads that the program sees, or two
+/// that take turns (tile.ping_pong).
+int64_t countConsumerGroups(KernelOp kernel);
+
+/// The roles of `kernel` with so many warp groups of consumers: the producer
+/// first. `single`: one thread is enough to produce. The registers are those
+/// that the program asks for, if it does: `tile.role_registers` of the kernel
+/// holds those of the producer and of the consumers; -1 leaves the choice here.
+SmallVector<RoleAttr> getAutomaticRoles(KernelOp kernel, int64_t groups,
                                         bool single);
 
 } // namespace mlir::tile
