@@ -1,4 +1,4 @@
-"""Cold compile time of a GEMM, from the Python call to the cubin, beside TileLang.
+"""Cold compile time of a GEMM and of attention, from the Python call to the cubin, beside TileLang.
 
 Every sample is a fresh process with the compilers' caches off, the contenders taking turns in random order. Python's
 bytecode is cached for both alike, as an installed package has it, and one process of each goes first untimed, so that
@@ -13,6 +13,7 @@ Both packages must be importable by this Python. A build tree and TileLang in an
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -22,6 +23,7 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import peers
 
@@ -32,24 +34,36 @@ import peers
 begin = time.perf_counter()
 import {dialect}
 imported = time.perf_counter()
-program = peers.load_program("gemm", {dialect!r}).matmul
+program = getattr(peers.load_program({program!r}, {dialect!r}), {function!r})
 def processor_seconds():
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 used = processor_seconds()
 begin_compile = time.perf_counter()
-kernel = {dialect}.compile(program(4096, 4096, 4096, block_k=64), out_idx=[2], target={target!r})
+kernel = {dialect}.compile(program(*{sizes!r}, **{config!r}), out_idx=[{output}], target={target!r})
 end = time.perf_counter()
 figures = {{"import": imported - begin, "compile": end - begin_compile, "processor": processor_seconds() - used}}
 phases = getattr(kernel, "milliseconds", {{}})
 print(json.dumps({{**figures, **{{name: value / 1e3 for name, value in phases.items()}}}}))
 """
 
+#: Function of a file in programs/, sizes, configuration, number of the output.
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "gemm": {"function": "matmul", "sizes": (4096, 4096, 4096), "config": {"block_k": 64}, "output": 2},
+    "attention": {
+        "function": "attention",
+        "sizes": (4, 16, 4096, 128, True),
+        "config": {"block_m": 128, "block_n": 64},
+        "output": 3,
+    },
+}
 
-def sample(dialect: str, arch: str, bytecode: str) -> dict[str, float]:
+
+def sample(program: str, dialect: str, arch: str, bytecode: str) -> dict[str, float]:
     """Seconds of one cold import and compile in a process of its own.
 
     Args:
+        program: of ``PROGRAMS``.
         dialect: ``tilemlir`` or ``tilelang``.
         arch: such as ``"sm_90a"``.
         bytecode: directory for Python's compiled files.
@@ -69,7 +83,9 @@ def sample(dialect: str, arch: str, bytecode: str) -> dict[str, float]:
             PYTHONPYCACHEPREFIX=bytecode,
         )
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        code = CHILD.format(here=str(Path(__file__).parent), dialect=dialect, target=target)
+        code = CHILD.format(
+            here=str(Path(__file__).parent), dialect=dialect, target=target, program=program, **PROGRAMS[program]
+        )
         output = subprocess.run(
             [sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True
         )
@@ -79,14 +95,14 @@ def sample(dialect: str, arch: str, bytecode: str) -> dict[str, float]:
     return result
 
 
-def measure(dialects: list[str], arch: str, samples: int, bytecode: str) -> dict[str, dict[str, float]]:
+def measure(program: str, dialects: list[str], arch: str, samples: int, bytecode: str) -> dict[str, dict[str, float]]:
     """Medians of every figure, by dialect."""
     for dialect in dialects:
-        sample(dialect, arch, bytecode)
+        sample(program, dialect, arch, bytecode)
     times: dict[str, list[dict[str, float]]] = {dialect: [] for dialect in dialects}
     for _ in range(samples):
         for dialect in random.sample(dialects, len(dialects)):
-            times[dialect].append(sample(dialect, arch, bytecode))
+            times[dialect].append(sample(program, dialect, arch, bytecode))
     return {
         dialect: {key: statistics.median(one[key] for one in found) for key in found[0]}
         for dialect, found in times.items()
@@ -105,14 +121,15 @@ def main() -> None:
     """Prints medians of both compilers and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", nargs="+", default=["sm_80", "sm_90a"])
+    parser.add_argument("--programs", nargs="+", choices=list(PROGRAMS), default=list(PROGRAMS))
     parser.add_argument("--samples", type=int, default=5)
     arguments = parser.parse_args()
     dialects = ["tilemlir"] + (["tilelang"] if peers.available("tilelang") else [])
     print(f"{os.cpu_count()} processors; " + ", ".join(f"{one} {installed_version(one)}" for one in dialects))
     with tempfile.TemporaryDirectory() as bytecode:
-        for arch in arguments.targets:
-            medians = measure(dialects, arch, arguments.samples, bytecode)
-            print(f"{arch}, median of {arguments.samples} processes each:")
+        for program, arch in itertools.product(arguments.programs, arguments.targets):
+            medians = measure(program, dialects, arch, arguments.samples, bytecode)
+            print(f"{program} for {arch}, median of {arguments.samples} processes each:")
             for dialect, figures in medians.items():
                 print("  " + f"{dialect:10}" + "  ".join(f"{key} {value:.3f} s" for key, value in figures.items()))
             if "tilelang" in medians:

@@ -116,3 +116,81 @@ def triton_gemm() -> Callable[[Any, Any, Any], Any]:
         return z
 
     return run
+
+
+def triton_attention() -> Callable[[Any, Any, Any, Any, bool], Any]:
+    """Attention with online softmax in Triton, unmasked tiles first, autotuned over common configurations.
+
+    For lengths that are multiples of 128. Result: a function of q, k, v and the output, all (batch, length, heads,
+    dim), and whether the mask is causal.
+    """
+    import triton
+    import triton.language as tl
+
+    configs = [
+        triton.Config({"BM": bm, "BN": bn}, num_stages=stages, num_warps=warps)
+        for bm, bn, stages, warps in [
+            (128, 64, 3, 8),
+            (128, 64, 3, 4),
+            (128, 128, 2, 8),
+            (128, 128, 3, 8),
+            (64, 64, 3, 4),
+            (128, 32, 4, 4),
+        ]
+    ]
+
+    @triton.jit
+    def steps(
+        x, total, top, result, k, v, begin, end, row, i, d, scale, stride, BN: tl.constexpr, MASKED: tl.constexpr
+    ):
+        for start in range(begin, end, BN):
+            j = start + tl.arange(0, BN)
+            keys = tl.load(k + d[:, None] + j[None, :] * stride)
+            scores = tl.dot(x, keys) * scale
+            if MASKED:
+                scores = tl.where(i[:, None] >= j[None, :], scores, -float("inf"))
+            highest = tl.maximum(top, tl.max(scores, 1))
+            weights = tl.exp2(scores - highest[:, None])
+            rescale = tl.exp2(top - highest)
+            total = total * rescale + tl.sum(weights, 1)
+            result = result * rescale[:, None]
+            values = tl.load(v + j[:, None] * stride + d[None, :])
+            result = tl.dot(weights.to(values.dtype), values, result)
+            top = highest
+        return total, top, result
+
+    @triton.autotune(configs=configs, key=["length", "D", "CAUSAL"])
+    @triton.jit
+    def kernel(
+        q, k, v, out, scale, heads, length, stride_batch, stride_row, stride_head,
+        CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    ):  # fmt: skip
+        row = tl.program_id(0)
+        pair = tl.program_id(1)
+        base = (pair // heads).to(tl.int64) * stride_batch + (pair % heads) * stride_head
+        i = row * BM + tl.arange(0, BM)
+        d = tl.arange(0, D)
+        x = tl.load(q + base + i[:, None] * stride_row + d[None, :])
+        total = tl.zeros((BM,), tl.float32)
+        top = tl.full((BM,), -float("inf"), tl.float32)
+        result = tl.zeros((BM, D), tl.float32)
+        full = row * BM // BN * BN if CAUSAL else length
+        total, top, result = steps(
+            x, total, top, result, k + base, v + base, 0, full, row, i, d, scale, stride_row, BN, False
+        )
+        if CAUSAL:
+            total, top, result = steps(
+                x, total, top, result, k + base, v + base, full, (row + 1) * BM, row, i, d, scale, stride_row, BN, True
+            )
+        result = result / total[:, None]
+        tl.store(out + base + i[:, None] * stride_row + d[None, :], result.to(out.dtype.element_ty))
+
+    def run(q: Any, k: Any, v: Any, out: Any, causal: bool) -> Any:
+        batch, length, heads, dim = q.shape
+        scale = dim**-0.5 * 1.44269504
+        kernel[lambda meta: (triton.cdiv(length, meta["BM"]), batch * heads)](
+            q, k, v, out, scale, heads, length, q.stride(0), q.stride(1), q.stride(2), causal, dim
+        )
+        return out
+
+    return run
