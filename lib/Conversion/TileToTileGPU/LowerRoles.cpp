@@ -186,6 +186,17 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
   };
 
+  // All others meet in one place, although they may belong to several roles.
+  if (initialBarrier) {
+    Value waits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp,
+                                        constant(op.getRole(0).getWarps()));
+    auto branch = scf::IfOp::create(b, loc, waits, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    tile_gpu::NamedBarrierSyncOp::create(b, loc, constant(0),
+                                         kernel.getLaunchThreads());
+  }
+
   // What is computed once per kernel is computed once per role instead.
   int64_t outerThreads = threads;
   Operation *outerEntry = entry;
@@ -228,9 +239,6 @@ LogicalResult KernelLowering::lowerRoles(tile::WarpSpecializeOp op) {
               ? tile_gpu::RegisterAction::Decrease
               : tile_gpu::RegisterAction::Increase,
           role.getRegisters());
-    if (initialBarrier && role.getKind() != tile::RoleKind::Producer)
-      tile_gpu::NamedBarrierSyncOp::create(b, loc, constant(0),
-                                           kernel.getLaunchThreads());
     Block *body = branch.thenBlock();
     if (role.getSingle()) {
       Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,

@@ -7,13 +7,15 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-NEXT: tile_gpu.mbarrier_init_fence
 // CHECK-NOT: tile_gpu.barrier
 // CHECK: scf.if
+// CHECK-NEXT: tile_gpu.named_barrier_sync %{{.*}}, 384
+// CHECK: scf.if
 // CHECK: tile_gpu.named_barrier_arrive %{{.*}}, 384
 // CHECK-NEXT: tile_gpu.set_max_registers decrease 24
 // CHECK: tile_gpu.elect
 // CHECK: tile_gpu.mbarrier_wait
 // CHECK: scf.if
 // CHECK: tile_gpu.set_max_registers increase 240
-// CHECK: tile_gpu.named_barrier_sync %{{.*}}, 384
+// CHECK-NOT: tile_gpu.named_barrier_sync
 // CHECK: tile_gpu.mbarrier_wait
 func.func @early_producer(%n: i32) {
   tile.kernel "k" grid(%n) threads(256) attributes {tile.shared_bytes = 64 : i64} {
