@@ -7,7 +7,7 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-NEXT: tile_gpu.mbarrier_init_fence
 // CHECK-NOT: tile_gpu.barrier
 // CHECK: scf.if
-// CHECK-NEXT: tile_gpu.named_barrier_sync %{{.*}}, 384
+// CHECK: tile_gpu.named_barrier_sync %{{.*}}, 384
 // CHECK: scf.if
 // CHECK: tile_gpu.named_barrier_arrive %{{.*}}, 384
 // CHECK-NEXT: tile_gpu.set_max_registers decrease 24
