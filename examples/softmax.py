@@ -29,8 +29,10 @@ def softmax(columns, block=1, threads=128):
             for i, j in T.Parallel(block, columns):
                 held[i, j] = T.exp2((held[i, j] - top[i]) * 1.44269504)
             T.reduce_sum(held, total, dim=1)
+            for i in T.Parallel(block):
+                total[i] = 1 / total[i]  # one division per row instead of one per element
             for i, j in T.Parallel(block, columns):
-                held[i, j] /= total[i]
+                held[i, j] *= total[i]
             T.copy(held, y[row * block, 0])
 
     return softmax_kernel
