@@ -229,3 +229,20 @@ def test_attention(block_m):
         *(x.double().transpose(1, 2) for x in (q, key, value)), is_causal=True
     )
     assert error(out, reference.transpose(1, 2)) < 2e-3
+
+
+@pytest.mark.parametrize("block", [(64, 64, 8), (64, 128, 16), (128, 96, 32), (128, 256, 64)])
+@pytest.mark.parametrize(("m", "n", "k"), [(128, 256, 128), (100, 72, 88), (333, 260, 4)])
+def test_float32(m, n, k, block):
+    """TMA rounds the operands to tf32: the result is that of rounded operands, up to the order of summation."""
+    kernel = compile_wgmma(programs.gemm(m, n, k, transpose_b=True, dtype="float32", out="float32", block=block))
+    a, b = random_operand((m, k), "float32"), random_operand((n, k), "float32")
+    (c,) = programs.run(kernel, [a, b], [((m, n), torch.float32)])
+
+    def rounded(x):
+        bits = x.numpy().view(np.uint32)
+        nearest_even = (bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)
+        return torch.from_numpy(nearest_even.astype(np.uint32).view(np.float32)).double()
+
+    assert error(c, rounded(a) @ rounded(b).T) < 1e-5
+    assert error(c, a.double() @ b.double().T) < 1e-3

@@ -291,7 +291,8 @@ private:
   void asOneLane(llvm::function_ref<void()> emit);
   LogicalResult lowerBulkOp(Operation *op);
   /// The descriptor for the boxes of `plan`, at the top of the kernel.
-  Value tensorMap(Value tensor, const tile::TmaPlan &plan);
+  Value tensorMap(Value tensor, const tile::TmaPlan &plan,
+                  bool isRounded = false);
   /// Brings the descriptors close to the hardware that reads them, by a warp
   /// that has nothing else to do; where there is none, nothing happens.
   void prefetchTensorMaps();

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
@@ -121,7 +122,7 @@ LogicalResult KernelLowering::lowerBulkOp(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// The record of a map of `tensor` for the boxes of `plan`.
-static tile_gpu::TensorMapAttr getRecord(Value tensor,
+static tile_gpu::TensorMapAttr getRecord(Value tensor, bool isRounded,
                                          const tile::TmaPlan &plan) {
   MLIRContext *context = tensor.getContext();
   auto type = cast<MemRefType>(tensor.getType());
@@ -147,13 +148,16 @@ static tile_gpu::TensorMapAttr getRecord(Value tensor,
   // Booleans are bytes.
   Type element = type.getElementType();
   Type dtype = element.isInteger(1) ? IntegerType::get(context, 8) : Type();
+  if (isRounded)
+    dtype = FloatTF32Type::get(context);
   return tile_gpu::TensorMapAttr::get(
       context, sizes, strides, start, plan.box, /*element_strides=*/{},
       plan.swizzle, dtype, tile::TensorMapFill::Zero, /*l2_promotion=*/128);
 }
 
-Value KernelLowering::tensorMap(Value tensor, const tile::TmaPlan &plan) {
-  tile_gpu::TensorMapAttr record = getRecord(tensor, plan);
+Value KernelLowering::tensorMap(Value tensor, const tile::TmaPlan &plan,
+                                bool isRounded) {
+  tile_gpu::TensorMapAttr record = getRecord(tensor, isRounded, plan);
   Value &map = tensorMaps[{tensor, record}];
   if (!map) {
     OpBuilder at = OpBuilder::atBlockBegin(kernel.getBodyBlock());
@@ -303,7 +307,10 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
     return failure();
 
   tile_gpu::CacheHint hint = getCacheHint(op);
-  Value map = tensorMap(copy->tensor.storage, *plan);
+  bool isRounded =
+      copy->isLoad &&
+      tile::getAllocation(op.getDest())->hasAttr(tile::kRoundedName);
+  Value map = tensorMap(copy->tensor.storage, *plan, isRounded);
   // A load that blocks of the cluster share: each of them loads its part into
   // the same place of all of them, and each barrier there counts the bytes.
   Value multicast;

@@ -1,8 +1,10 @@
 """The chapter's matrix product in the simulator: right and free of faults for both generations, whatever the seed."""
 
+import kernel_programs
 import numpy as np
 import pytest
 import simulated_products as kernels
+import tilemlir as tile
 from tilemlir.simulator import Settings, simulate
 
 
@@ -32,3 +34,18 @@ def test_one_seed_is_one_run():
     first, second = (simulate(kernel, a, b, settings=Settings(seed=7)).report for _ in range(2))
     assert first.instructions == second.instructions
     assert first.counts == second.counts
+
+
+def test_float32_is_rounded_by_tma():
+    """Operands with more than 10 bits of mantissa: nearest tf32, ties to even."""
+    m, n, k = 64, 64, 72
+    program = kernel_programs.gemm(m, n, k, block=(64, 64, 32), transpose_b=True, dtype="float32", out="float32")
+    kernel = tile.compile(program, target=kernels.SM_90A)
+    assert "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32" in kernel.get_kernel_source()
+    a = np.full((m, k), np.float32(1 + 2**-11), np.float32)  # a tie: down to 1
+    a[:, 1::2] = 1 + 3 * 2**-11  # a tie: up to 1 + 2**-9
+    b = np.zeros((n, k), np.float32)
+    b[:, :4] = [1, 2, 4, 8]
+    c = np.full((m, n), np.nan, np.float32)
+    kernel.simulate(a, b, c, seed=int(np.random.default_rng().integers(1 << 30)))
+    np.testing.assert_array_equal(c, np.full((m, n), 5 + 10 * (1 + 2**-9), np.float32))

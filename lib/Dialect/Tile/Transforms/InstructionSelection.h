@@ -16,9 +16,13 @@ namespace mlir::tile {
 LogicalResult selectGemm(GemmOp op, TargetAttr target);
 
 /// The wgmma choice of a gemm, or why the target, the kernel, the types or the
-/// sizes do not allow it.
-::tilemlir::layout::Result<ChoiceAttr> chooseWgmma(GemmOp op,
-                                                   TargetAttr target);
+/// sizes do not allow it. `isRounded`: f32 operands come rounded to tf32.
+::tilemlir::layout::Result<ChoiceAttr>
+chooseWgmma(GemmOp op, TargetAttr target, bool isRounded = false);
+
+/// Moves products of f32 operands from mma.sync to wgmma where TMA can round
+/// the operands while it loads them: all other choices of the kernel are made.
+void selectRoundedProducts(KernelOp kernel, TargetAttr target);
 
 /// How the program, or what becomes of the result, divides the tile.
 struct PartitionPolicy {

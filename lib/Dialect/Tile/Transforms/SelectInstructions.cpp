@@ -45,6 +45,7 @@ struct SelectInstructions
         else
           ok &= succeeded(selectExplicit(op, target, integers));
       });
+      selectRoundedProducts(kernel, target);
     });
     if (!ok)
       signalPassFailure();

@@ -19,7 +19,7 @@ namespace layout = ::tilemlir::layout;
 static constexpr int64_t kMaxThreads = 1024;
 
 /// Empty when wgmma multiplies these types into this accumulator.
-static std::string refuseTypes(GemmOp op) {
+static std::string refuseTypes(GemmOp op, bool isRounded) {
   Type a = op.getA().getType().getElementType();
   Type b = op.getB().getType().getElementType();
   Type c = op.getC().getType().getElementType();
@@ -36,9 +36,12 @@ static std::string refuseTypes(GemmOp op) {
     return c.isF32() ? "" : refuse("the accumulator f32");
   if (a.isInteger(8) && b.isInteger(8))
     return c.isInteger(32) ? "" : refuse("the accumulator i32");
-  if (a.isF32() && b.isF32())
-    return "wgmma truncates f32 operands in shared memory to tf32 instead of "
-           "rounding them";
+  if (a.isF32() && b.isF32()) {
+    if (!isRounded)
+      return "wgmma truncates f32 operands to tf32 instead of rounding them, "
+             "unless TMA has rounded them";
+    return c.isF32() ? "" : refuse("the accumulator f32");
+  }
   return "wgmma does not multiply " + getTypeName(a) + " by " + getTypeName(b);
 }
 
@@ -56,14 +59,14 @@ static std::string refuseTarget(GemmOp op, TargetAttr target) {
   return "";
 }
 
-layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op,
-                                                   TargetAttr target) {
+layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op, TargetAttr target,
+                                                   bool isRounded) {
   auto refuse = [](const auto &text) {
     return layout::Error{std::string(text)};
   };
   std::string refusal = refuseTarget(op, target);
   if (refusal.empty())
-    refusal = refuseTypes(op);
+    refusal = refuseTypes(op, isRounded);
   if (!refusal.empty())
     return refuse(refusal);
   int64_t threads = getCollectiveThreads(op);
@@ -128,6 +131,8 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op,
       getTypeName(op.getB().getType().getElementType()),
       getTypeName(op.getC().getType().getElementType()), target.getArch(),
       choice.registerA ? "registers" : "shared memory");
+  if (isRounded)
+    reason += "; TMA rounds f32 operands to tf32, ties to even";
   reason += policy.reason;
   if (grid->replicas > 1)
     reason += llvm::formatv(

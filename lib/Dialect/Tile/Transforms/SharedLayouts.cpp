@@ -11,6 +11,7 @@
 #include "InstructionSelection.h"
 #include "LayoutLegalizer.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
@@ -543,6 +544,10 @@ static void refineTmaCopy(CopyOp copy, TargetAttr target) {
   layout::Result<TmaPlan> plan = planTma(copy);
   if (plan)
     return chooseTma(copy, *plan);
+  // Nothing else rounds; lowering says so.
+  if (AllocOp dest = getAllocation(copy.getDest());
+      dest && dest->hasAttr(kRoundedName))
+    return;
   IntegerAnalysis integers(copy);
   selectThreadCopy(copy, target, integers, "demoted from TMA: " + plan.error());
 }

@@ -402,7 +402,7 @@ func.func @gemm(%n: i32) {
 // f32 operands.
 module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm
-// CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma truncates f32 operands in shared memory to tf32 instead of rounding them
+// CHECK-SAME: #tile.choice<mma_sync, "{{.*}}wgmma truncates f32 operands to tf32 instead of rounding them, unless TMA has rounded them
 func.func @gemm(%n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):

@@ -272,7 +272,8 @@ def Tile_GemmOp : Tile_GemmLikeOp<"gemm"> {
   let summary = "C += A * B on tiles";
   let description = [{
     `clear_accum` starts from zero instead of C. Products are accumulated in
-    the element type of C. f32 operands are rounded to tf32 (nearest, ties away)
+    the element type of C. f32 operands are rounded to tf32 (nearest; ties away
+    from zero, or to even where TMA rounds them)
     first unless `precision` is `ieee`. Leading unit dimensions are allowed.
 
     ```mlir

@@ -29,6 +29,9 @@ FailureOr<int64_t> getTmaBytes(CopyOp copy);
 /// Of copies in a ring loop: they belong to the producer role.
 inline constexpr StringLiteral kProduceName = "tile.produce";
 
+/// Of the allocation of shared memory into which TMA rounds f32 to tf32.
+inline constexpr StringLiteral kRoundedName = "tile.rounded_tf32";
+
 /// Of the allocation of a position in a ring: its number of slots.
 inline constexpr StringLiteral kRing = "tile.ring";
 
