@@ -10,6 +10,13 @@ namespace mlir::tile {
 /// operation in the block in front of `point` to touch it.
 FillOp findZeroFill(Value accumulator, Operation *point);
 
+/// Whether warp groups do the product, asynchronously.
+bool usesWgmma(GemmOp gemm);
+
+/// Replaces `gemm`, which uses wgmma, by its start. With `accumulate`, the sum
+/// takes part only if that is true.
+GemmAsyncOp startProduct(GemmOp gemm, Value accumulate = {});
+
 } // namespace mlir::tile
 
 #endif // TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_MATRIXPRODUCTS_H

@@ -13,6 +13,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::tile;
 
@@ -53,21 +55,49 @@ static AllocOp createRing(KernelOp kernel, Location loc, int64_t slots) {
 }
 
 /// slot + 1, or 0 and the other phase behind the last slot.
+///
+/// Where the number of slots is a power of two, without a comparison: ptxas
+/// keeps a selected slot, and all descriptors made of it, in registers of the
+/// threads instead of uniform ones.
 static void advance(OpBuilder &builder, Location loc, AllocOp ring, Value slot,
                     int64_t slots) {
   Value zero = makeIndex(builder, loc, 0), one = makeIndex(builder, loc, 1);
   Value next = arith::AddIOp::create(builder, loc, slot, one);
-  Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      next, makeIndex(builder, loc, slots));
-  next = arith::SelectOp::create(builder, loc, wraps, zero, next);
+  Value wraps, carry;
+  if (llvm::isPowerOf2_64(slots)) {
+    carry = arith::ShRUIOp::create(
+        builder, loc, next, makeIndex(builder, loc, llvm::Log2_64(slots)));
+    next = arith::AndIOp::create(builder, loc, next,
+                                 makeIndex(builder, loc, slots - 1));
+  } else {
+    wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next,
+                                  makeIndex(builder, loc, slots));
+    next = arith::SelectOp::create(builder, loc, wraps, zero, next);
+  }
   StoreOp::create(builder, loc, next, ring.getResult(), zero, BoundsAttr());
   Value phase =
       LoadOp::create(builder, loc, builder.getI32Type(), ring.getResult(), one,
                      TypedAttr(), BoundsAttr());
   Value flips =
-      arith::ExtUIOp::create(builder, loc, builder.getI32Type(), wraps);
+      carry ? carry
+            : arith::ExtUIOp::create(builder, loc, builder.getI32Type(), wraps)
+                  .getResult();
   phase = arith::XOrIOp::create(builder, loc, phase, flips);
   StoreOp::create(builder, loc, phase, ring.getResult(), one, BoundsAttr());
+}
+
+Value mlir::tile::getPreviousSlot(OpBuilder &builder, Location loc, Value slot,
+                                  int64_t slots) {
+  Value one = makeIndex(builder, loc, 1),
+        last = makeIndex(builder, loc, slots - 1);
+  if (llvm::isPowerOf2_64(slots)) {
+    Value before = arith::AddIOp::create(builder, loc, slot, last);
+    return arith::AndIOp::create(builder, loc, before, last);
+  }
+  Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      slot, makeIndex(builder, loc, 0));
+  Value before = arith::SubIOp::create(builder, loc, slot, one);
+  return arith::SelectOp::create(builder, loc, wraps, last, before);
 }
 
 /// Copies of `loop` that the producer does, not those of loops inside of it.

@@ -16,10 +16,12 @@
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 
 #include "InstructionSelection.h"
 #include "IntegerAnalysis.h"
 #include "MatrixProducts.h"
+#include "RotateProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,11 +40,11 @@ using namespace mlir::tile;
 /// `wgmma.wait_group`.
 static constexpr int64_t kMaxPendingGroups = 7;
 
-static bool usesWgmma(GemmOp gemm) {
+bool mlir::tile::usesWgmma(GemmOp gemm) {
   return getWgmmaChoice(gemm.getChoiceAttr()).has_value();
 }
 
-static GemmAsyncOp start(GemmOp gemm, Value accumulate = {}) {
+GemmAsyncOp mlir::tile::startProduct(GemmOp gemm, Value accumulate) {
   OpBuilder builder(gemm);
   auto async = GemmAsyncOp::create(
       builder, gemm.getLoc(), gemm.getA(), gemm.getB(), gemm.getC(),
@@ -190,14 +192,6 @@ Value LoopSchedule::isFirst(bool negated) {
 /// Each arrival gives back the slot of the iteration before; the last slot goes
 /// back behind the loop.
 void LoopSchedule::releaseLater() {
-  auto previousSlot = [&](Value slot) -> Value {
-    Value zero = makeIndex(builder, loc, 0), one = makeIndex(builder, loc, 1);
-    Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        slot, zero);
-    Value before = arith::SubIOp::create(builder, loc, slot, one);
-    return arith::SelectOp::create(builder, loc, wraps,
-                                   makeIndex(builder, loc, slots - 1), before);
-  };
   if (releases.empty())
     return;
   // Positions advance once in an iteration: the slot before is a ring step
@@ -206,7 +200,8 @@ void LoopSchedule::releaseLater() {
   llvm::MapVector<Value, Value> previous;
   for (BarrierArriveOp release : releases)
     if (!previous.contains(release.getIndex()))
-      previous[release.getIndex()] = previousSlot(release.getIndex());
+      previous[release.getIndex()] =
+          getPreviousSlot(builder, loc, release.getIndex(), slots);
   auto branch = scf::IfOp::create(builder, loc, notFirst,
                                   /*withElseRegion=*/false);
   for (BarrierArriveOp release : releases) {
@@ -233,7 +228,7 @@ void LoopSchedule::releaseLater() {
       Value position =
           LoadOp::create(builder, loc, builder.getI32Type(), load.getSource(),
                          makeIndex(builder, loc, 0), TypedAttr(), BoundsAttr());
-      last[slot] = previousSlot(position);
+      last[slot] = getPreviousSlot(builder, loc, position, slots);
     }
     auto later = cast<BarrierArriveOp>(builder.clone(*release));
     later.getIndexMutable().assign(last[slot]);
@@ -266,7 +261,7 @@ bool LoopSchedule::run() {
         builder.setInsertionPoint(gemm);
         accumulate = isFirst(/*negated=*/true);
       }
-    last = start(gemm, accumulate);
+    last = startProduct(gemm, accumulate);
   }
   builder.setInsertionPointAfter(last);
   wait(builder, last.getLoc(), {}, groups);
@@ -311,7 +306,7 @@ static void scheduleInPlace(KernelOp kernel) {
       return;
     // The program waits for it by itself.
     if (gemm->hasAttr(kUserProduct))
-      start(gemm)->removeAttr(kUserProduct);
+      startProduct(gemm)->removeAttr(kUserProduct);
     else
       gemms.push_back(gemm);
   });
@@ -326,7 +321,7 @@ static void scheduleInPlace(KernelOp kernel) {
     Operation *next = gemm->getNextNode();
     while (next && (isa<SubviewOp, ReshapeOp, BitcastOp>(next) || isPure(next)))
       next = next->getNextNode();
-    GemmAsyncOp async = start(gemm);
+    GemmAsyncOp async = startProduct(gemm);
     addFragments(async, fragments);
     auto follower = dyn_cast_or_null<GemmOp>(next);
     bool together = follower && usesWgmma(follower);
@@ -348,6 +343,31 @@ static void scheduleInPlace(KernelOp kernel) {
     wait(builder, async.getLoc(), fragments.getArrayRef(), 0);
     issueBehind(async);
     fragments.clear();
+  }
+}
+
+/// Adds to what the report says about `loop`.
+static void addReason(scf::ForOp loop, const Twine &text) {
+  constexpr StringLiteral name = "tile.loop_choice";
+  if (auto choice = loop->getAttrOfType<ChoiceAttr>(name))
+    loop->setAttr(name,
+                  ChoiceAttr::get(loop.getContext(), choice.getPath(),
+                                  (choice.getReason() + "; " + text).str(),
+                                  choice.getArguments()));
+}
+
+/// Lets the products of loops in which one feeds another overlap.
+static void rotateLoops(KernelOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops) {
+    IntegerAnalysis integers(kernel);
+    Rotation rotation = rotateProducts(loop, integers);
+    if (rotation.loop)
+      addReason(rotation.loop, "the last product of a step runs beside the "
+                               "first one, and the computation, of the next");
+    else if (!rotation.reason.empty())
+      addReason(loop, "products run one after the other: " + rotation.reason);
   }
 }
 
@@ -381,6 +401,7 @@ struct ScheduleMma : tile::impl::TileScheduleMmaBase<ScheduleMma> {
       });
       if (valid.wasInterrupted())
         return signalPassFailure();
+      rotateLoops(kernel);
       IntegerAnalysis integers(kernel);
       SmallVector<scf::ForOp> loops;
       kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -112,9 +112,8 @@ func.func @ring(%n: i32, %trips: i32) {
       // CHECK-NEXT: tile.mma_wait {pending = 1 : i64}
       tile.gemm %as, %bs, %c {choice = #ss} : !op, !op, !acc
       // CHECK: [[MORE:%.*]] = arith.cmpi sgt, [[K]], %c0
-      // CHECK: [[WRAPS:%.*]] = arith.cmpi eq, [[SLOT]], %c0
-      // CHECK: [[BEFORE:%.*]] = arith.subi [[SLOT]], %c1
-      // CHECK: [[PREVIOUS:%.*]] = arith.select [[WRAPS]], %c3{{.*}}, [[BEFORE]]
+      // CHECK: [[BEFORE:%.*]] = arith.addi [[SLOT]], [[THREE:%c3.*]] : i32
+      // CHECK: [[PREVIOUS:%.*]] = arith.andi [[BEFORE]], [[THREE]]
       // CHECK: scf.if [[MORE]]
       // CHECK-NEXT: tile.barrier_arrive %empty[[[PREVIOUS]]] warp
       // CHECK-NOT: tile.barrier_arrive
@@ -130,7 +129,7 @@ func.func @ring(%n: i32, %trips: i32) {
     // CHECK: arith.cmpi sgt, {{%.*}}, %c0
     // CHECK: scf.if
     // CHECK: [[NOW:%.*]] = tile.load %ring[%c0
-    // CHECK: [[LAST:%.*]] = arith.select
+    // CHECK: [[LAST:%.*]] = arith.andi
     // CHECK: tile.barrier_arrive %empty[[[LAST]]] warp
   }
   return

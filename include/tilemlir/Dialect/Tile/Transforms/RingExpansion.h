@@ -29,6 +29,10 @@ struct RingLoop {
 /// Describes `loop`; failure if it is no ring loop.
 FailureOr<RingLoop> getRingLoop(scf::ForOp loop);
 
+/// The slot in front of `slot` in a ring.
+Value getPreviousSlot(OpBuilder &builder, Location loc, Value slot,
+                      int64_t slots);
+
 } // namespace mlir::tile
 
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_RINGEXPANSION_H

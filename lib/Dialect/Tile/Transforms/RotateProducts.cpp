@@ -1,0 +1,481 @@
+//===- RotateProducts.cpp - two products of a loop overlap ------*- C++ -*-===//
+//
+// A loop body of the form
+//
+//   S = A * B[n];  P = f(S);  C += P * D[n]
+//
+// keeps the tensor cores idle during f, and the threads idle during the
+// products. Rotated, the second product of an iteration starts behind the first
+// one of the next:
+//
+//   S = A * B[0];  wait;  P = f(S)
+//   for n = 1 ..:
+//     start S = A * B[n];  start C += P * D[n - 1]
+//     wait for S;  compute what of f touches neither P nor C
+//     wait for C;  the rest of f
+//   C += P * D[last];  wait
+//
+// P is in flight while f computes the next one, so that f ends with the copy
+// into the registers that the product reads. No product is in flight where an
+// iteration ends.
+//
+// The slot of D goes back one iteration later, when its product is complete.
+// The producer's order stays as it is: it loads B[n] before D[n], and D[n]
+// needs the slot that goes back at the end of iteration n - S + 1, for which
+// the consumers need B up to that iteration only.
+//
+//===----------------------------------------------------------------------===//
+#include "RotateProducts.h"
+
+#include "InstructionSelection.h"
+#include "MatrixProducts.h"
+
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+#include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Registers of a loop beside its fragments: addresses, row statistics,
+/// predicates.
+static constexpr int64_t kRegistersOfLoop = 32;
+
+namespace {
+class ProductRotator {
+public:
+  ProductRotator(scf::ForOp loop, IntegerAnalysis &integers)
+      : loop(loop), integers(integers), builder(loop.getContext()),
+        loc(loop.getLoc()) {}
+
+  Rotation run();
+
+private:
+  using Accesses = SmallVector<BufferAccess>;
+
+  /// Whether the loop has the products; `reason` is set where it has them and
+  /// cannot be rotated all the same.
+  bool findProducts();
+  bool splitBody();
+  bool checkOperands();
+  bool checkRegisters();
+  void separateOperand();
+  void classify();
+  bool conflict(const Accesses &lhs, const Accesses &rhs);
+
+  void clone(ArrayRef<Operation *> ops, IRMapping &mapping);
+  void emitStep(Value iteration, bool hasPrevious);
+  void startSecond(Value slot, Value iteration);
+  void finishSecond(Value slot);
+  void wait(ArrayRef<Value> fragments, int64_t pending) {
+    MmaWaitOp::create(builder, loc, fragments, pending);
+  }
+  bool refuse(const Twine &why) {
+    reason = why.str();
+    return false;
+  }
+
+  scf::ForOp loop;
+  IntegerAnalysis &integers;
+  OpBuilder builder;
+  Location loc;
+  std::string reason;
+
+  RingLoop ring;
+  /// Products that start the iteration, and the one at its end.
+  SmallVector<GemmOp> firsts;
+  GemmOp second;
+  /// The body: up to the last of the first products, between that and the
+  /// second one (split in two by classify), and behind it.
+  SmallVector<Operation *> before, early, late, behind;
+  /// Arrivals behind the second product, which give back what it reads.
+  SmallVector<BarrierArriveOp> releases;
+  /// Values that the shared operand of the second product is made of.
+  SmallVector<Operation *> operandSlice;
+  /// Fragments whose values stay behind the wait for the second product, so
+  /// that its operand is computed from them only there.
+  llvm::SetVector<Value> pinned;
+};
+} // namespace
+
+/// Neither reads nor writes anything but values and views.
+static bool isValue(Operation *op) {
+  return isa<SubviewOp, ReshapeOp, BitcastOp>(op) || isPure(op);
+}
+
+bool ProductRotator::findProducts() {
+  FailureOr<RingLoop> found = getRingLoop(loop);
+  if (failed(found))
+    return false;
+  ring = *found;
+  SmallVector<GemmOp> gemms;
+  bool isNested = false;
+  loop.getBody()->walk([&](GemmOp gemm) {
+    if (!usesWgmma(gemm))
+      return;
+    gemms.push_back(gemm);
+    isNested |=
+        gemm->getBlock() != loop.getBody() || gemm->hasAttr(kUserProduct);
+  });
+  // One product computes from registers, and not what it starts with.
+  if (gemms.size() < 2 || isNested)
+    return false;
+  second = gemms.pop_back_val();
+  firsts = gemms;
+  if (!second.getA().getType().isFragment() || second.getClearAccum())
+    return false;
+  return llvm::any_of(*loop.getBody(), [&](Operation &op) {
+    // P is computed between the products.
+    if (!firsts.back()->isBeforeInBlock(&op) || !op.isBeforeInBlock(second))
+      return false;
+    Accesses accesses;
+    collectNestedAccesses(&op, accesses);
+    return llvm::any_of(accesses, [&](const BufferAccess &access) {
+      return access.isWrite && access.root == getStorageRoot(second.getA());
+    });
+  });
+}
+
+bool ProductRotator::splitBody() {
+  if (ring.slots < 2)
+    return refuse("with one slot, the second product would keep the first one "
+                  "of the next step waiting");
+  if (loop.getNumRegionIterArgs() || !matchPattern(loop.getStep(), m_One()))
+    return refuse("the loop carries values, or does not count by one");
+  bool seenFirst = false, seenSecond = false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    bool orders = op.walk([](Operation *inner) {
+                      return isa<SyncThreadsOp, PrintOp, AssertOp>(inner)
+                                 ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+                    }).wasInterrupted();
+    if (orders)
+      return refuse(describeForUser(&op) + " keeps its place");
+    if (&op == second) {
+      seenSecond = true;
+      continue;
+    }
+    if (seenSecond) {
+      if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
+        if (arrive.getIndex() != ring.slot ||
+            arrive.getScope() != ArrivalScope::Warp)
+          return refuse("the loop arrives at other barriers than those of its "
+                        "slots");
+        releases.push_back(arrive);
+        continue;
+      }
+      // What is left is the step to the next slot, and other variables.
+      bool isVariable = isValue(&op);
+      if (auto load = dyn_cast<LoadOp>(op))
+        isVariable = getAllocation(load.getSource()) &&
+                     getAllocation(load.getSource()).getType().isLocal();
+      if (auto store = dyn_cast<StoreOp>(op))
+        isVariable = getAllocation(store.getDest()) &&
+                     getAllocation(store.getDest()).getType().isLocal();
+      if (!isVariable)
+        return refuse(describeForUser(&op) + " comes behind the products");
+      behind.push_back(&op);
+      continue;
+    }
+    if (seenFirst) {
+      early.push_back(&op);
+      continue;
+    }
+    if (&op == firsts.front() && firsts.size() > 1)
+      for (Operation *between = op.getNextNode(); between != firsts.back();
+           between = between->getNextNode())
+        if (!isValue(between) && !isa<GemmOp, BarrierWaitOp, LoadOp>(between))
+          return refuse(describeForUser(between) +
+                        " stands between the first products");
+    before.push_back(&op);
+    seenFirst = &op == firsts.back();
+  }
+  return true;
+}
+
+bool ProductRotator::checkOperands() {
+  // Registers of products that run at the same time.
+  llvm::SmallDenseSet<Value> own = {getStorageRoot(second.getC()),
+                                    getStorageRoot(second.getA())};
+  Accesses accesses;
+  for (Operation *op : before)
+    collectNestedAccesses(op, accesses);
+  for (const BufferAccess &access : accesses)
+    if (own.contains(access.root))
+      return refuse("'" + getUserName(access.root) +
+                    "' is used in front of the first product");
+  if (own.size() < 2)
+    return refuse("the second product computes its own operand");
+
+  // Shared memory that it reads is written by the producer only.
+  accesses.clear();
+  for (Operation &op : *loop.getBody())
+    collectNestedAccesses(&op, accesses);
+  for (const BufferAccess &access : accesses)
+    if (access.isWrite && access.root == getStorageRoot(second.getB()))
+      return refuse("the loop writes '" + getUserName(access.root) +
+                    "', which the second product reads");
+
+  // It can be told from the slot and the iteration.
+  llvm::SetVector<Operation *> slice;
+  SmallVector<Value> worklist = {second.getB()};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    Operation *def = value.getDefiningOp();
+    if (value == ring.slot || !def || !loop->isProperAncestor(def) ||
+        !slice.insert(def))
+      continue;
+    if (!isValue(def) || def->getBlock() != loop.getBody())
+      return refuse("the place of '" + getUserName(second.getB()) +
+                    "' is computed by " + describeForUser(def));
+    llvm::append_range(worklist, def->getOperands());
+  }
+  operandSlice = slice.takeVector();
+  llvm::sort(operandSlice, [](Operation *lhs, Operation *rhs) {
+    return lhs->isBeforeInBlock(rhs);
+  });
+  return true;
+}
+
+bool ProductRotator::checkRegisters() {
+  auto role = dyn_cast_or_null<RoleAttr>(getRole(loop));
+  if (!role)
+    return refuse("the loop belongs to no consumer role");
+  auto kernel = loop->getParentOfType<KernelOp>();
+  int64_t threads = role.getThreads();
+  int64_t held = std::max<int64_t>(
+      ::tilemlir::layout::registersAtLaunch(kernel.getLaunchThreads()),
+      role.getRegisters());
+  llvm::SmallDenseSet<Value> fragments;
+  int64_t needed = kRegistersOfLoop;
+  auto add = [&](Value fragment) {
+    Value root = getStorageRoot(fragment);
+    auto type = cast<BufferType>(root.getType());
+    if (!type.isFragment() || !fragments.insert(root).second)
+      return;
+    // Threads may hold the same elements; without a layout none do.
+    FragmentLayoutAttr layout = type.getFragmentLayout();
+    int64_t elements =
+        layout ? layout.getNumRegisters() : type.getNumElements() / threads;
+    needed += elements * type.getElementBits() / 32;
+  };
+  for (GemmOp gemm : firsts) {
+    add(gemm.getA());
+    add(gemm.getC());
+  }
+  add(second.getA());
+  add(second.getC());
+  if (needed > held)
+    return refuse("the products need about " + Twine(needed) +
+                  " registers of a thread at the same time, and it has " +
+                  Twine(held));
+  return true;
+}
+
+bool ProductRotator::conflict(const Accesses &lhs, const Accesses &rhs) {
+  for (const BufferAccess &a : lhs)
+    for (const BufferAccess &b : rhs)
+      if (a.root == b.root && (a.isWrite || b.isWrite) &&
+          mayOverlap(a.region, b.region))
+        return true;
+  return false;
+}
+
+/// Gives the second product registers of its own, and the threads those of the
+/// program, unless all that the threads do to them is one copy at the end.
+void ProductRotator::separateOperand() {
+  Value root = getStorageRoot(second.getA());
+  SmallVector<Operation *> users;
+  for (Operation *user : getHandleUsers(root))
+    if (loop->isProperAncestor(user) && user != second)
+      users.push_back(user);
+  if (users.size() == 1)
+    if (auto copy = dyn_cast<CopyOp>(users.front());
+        copy && copy.getDest() == root && copy->getBlock() == loop.getBody() &&
+        isa<BufferType>(copy.getSource().getType())) {
+      Value source = getStorageRoot(copy.getSource());
+      Accesses writes;
+      collectAccesses(copy, writes);
+      bool isWhole = llvm::any_of(writes, [&](const BufferAccess &access) {
+        return access.isWrite && access.isExact &&
+               contains(access.region, getWholeRegion(root.getType()));
+      });
+      if (isWhole && cast<BufferType>(source.getType()).isFragment()) {
+        pinned.insert(source);
+        return;
+      }
+    }
+
+  auto alloc = root.getDefiningOp<AllocOp>();
+  OpBuilder atAlloc(alloc->getContext());
+  atAlloc.setInsertionPointAfter(alloc);
+  auto operand = cast<AllocOp>(atAlloc.clone(*alloc));
+  operand.setNameAttr(atAlloc.getStringAttr(getUserName(root) + "_operand"));
+  OpBuilder atProduct(second);
+  auto choice = ChoiceAttr::get(loop.getContext(), Path::Registers,
+                                "the product before still reads the registers "
+                                "of its operand",
+                                DictionaryAttr());
+  auto copy = ConvertOp::create(atProduct, loc, root, operand.getResult(),
+                                Value(), choice);
+  IRMapping views;
+  views.map(root, operand.getResult());
+  SmallVector<Operation *> chain;
+  for (Value view = second.getA(); view != root;
+       view = view.getDefiningOp()->getOperand(0))
+    chain.push_back(view.getDefiningOp());
+  for (Operation *view : llvm::reverse(chain))
+    atProduct.clone(*view, views);
+  second.getAMutable().assign(views.lookup(second.getA()));
+  early.push_back(copy);
+  for (Operation *op = copy->getNextNode(); op != second;
+       op = op->getNextNode())
+    early.push_back(op);
+  pinned.insert(root);
+}
+
+/// Takes out of `early` what has to wait for the second product, and what
+/// depends on that.
+void ProductRotator::classify() {
+  Accesses held;
+  for (Value fragment : {second.getA(), second.getC()}) {
+    BufferAccess access;
+    access.root = getStorageRoot(fragment);
+    access.isWrite = true;
+    access.region = getWholeRegion(access.root.getType());
+    held.push_back(access);
+  }
+  llvm::SmallDenseSet<Operation *> waiting;
+  SmallVector<Operation *> now;
+  for (Operation *op : early) {
+    Accesses accesses;
+    collectNestedAccesses(op, accesses);
+    bool waits = conflict(held, accesses);
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (Operation *top = loop.getBody()->findAncestorOpInBlock(*def))
+            waits |= waiting.contains(top);
+    });
+    if (!waits) {
+      now.push_back(op);
+      continue;
+    }
+    waiting.insert(op);
+    late.push_back(op);
+    llvm::append_range(held, accesses);
+  }
+  early = std::move(now);
+}
+
+void ProductRotator::clone(ArrayRef<Operation *> ops, IRMapping &mapping) {
+  for (Operation *op : ops) {
+    Operation *copy = builder.clone(*op, mapping);
+    if (auto gemm = dyn_cast<GemmOp>(copy); gemm && usesWgmma(gemm))
+      startProduct(gemm);
+  }
+}
+
+void ProductRotator::startSecond(Value slot, Value iteration) {
+  IRMapping mapping;
+  mapping.map(ring.slot, slot);
+  mapping.map(loop.getInductionVar(), iteration);
+  for (Operation *op : operandSlice)
+    builder.clone(*op, mapping);
+  startProduct(cast<GemmOp>(builder.clone(*second, mapping)));
+}
+
+void ProductRotator::finishSecond(Value slot) {
+  SmallVector<Value> fragments = {second.getC(), second.getA()};
+  llvm::append_range(fragments, pinned);
+  wait(fragments, 0);
+  IRMapping mapping;
+  mapping.map(ring.slot, slot);
+  for (BarrierArriveOp release : releases)
+    builder.clone(*release, mapping);
+}
+
+/// One iteration, with the second product of the one before if there is one.
+void ProductRotator::emitStep(Value iteration, bool hasPrevious) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), iteration);
+  clone(before, mapping);
+  Value previous;
+  if (hasPrevious) {
+    previous =
+        getPreviousSlot(builder, loc, mapping.lookup(ring.slot), ring.slots);
+    Value one = makeIndex(builder, loc, 1);
+    startSecond(previous, arith::SubIOp::create(builder, loc, iteration, one));
+  }
+  llvm::SetVector<Value> results;
+  for (GemmOp first : firsts) {
+    results.insert(first.getC());
+    if (first.getA().getType().isFragment())
+      results.insert(first.getA());
+  }
+  wait(results.getArrayRef(), hasPrevious);
+  clone(early, mapping);
+  if (hasPrevious)
+    finishSecond(previous);
+  clone(late, mapping);
+  clone(behind, mapping);
+}
+
+Rotation ProductRotator::run() {
+  if (!findProducts())
+    return {};
+  if (!splitBody() || !checkOperands() || !checkRegisters())
+    return {scf::ForOp(), reason};
+  for (GemmOp first : firsts)
+    if (first == firsts.front() && first.getC() == getStorageRoot(first.getC()))
+      if (FillOp fill = findZeroFill(first.getC(), first);
+          fill && fill->getBlock() == loop.getBody()) {
+        llvm::erase(before, fill);
+        fill.erase();
+        first.setClearAccum(true);
+      }
+  separateOperand();
+  classify();
+
+  builder.setInsertionPoint(loop);
+  Value one = makeIndex(builder, loc, 1);
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  bool runs = integers.getRange(lower).upper < integers.getRange(upper).lower;
+  if (!runs) {
+    Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
+                                      upper, lower);
+    auto guarded = scf::IfOp::create(builder, loc, any,
+                                     /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+  }
+  emitStep(lower, /*hasPrevious=*/false);
+  Value next = arith::AddIOp::create(builder, loc, lower, one);
+  auto rotated = scf::ForOp::create(builder, loc, next, upper, loop.getStep());
+  rotated->setAttrs(loop->getAttrs());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(rotated.getBody()->getTerminator());
+    emitStep(rotated.getInductionVar(), /*hasPrevious=*/true);
+  }
+  // Behind the loop the position has moved one further than the last slot.
+  Value position =
+      LoadOp::create(builder, loc, builder.getI32Type(), ring.ring.getResult(),
+                     makeIndex(builder, loc, 0), TypedAttr(), BoundsAttr());
+  Value last = getPreviousSlot(builder, loc, position, ring.slots);
+  startSecond(last, arith::SubIOp::create(builder, loc, upper, one));
+  pinned.clear();
+  finishSecond(last);
+  loop.erase();
+  return {rotated, ""};
+}
+
+Rotation mlir::tile::rotateProducts(scf::ForOp loop,
+                                    IntegerAnalysis &integers) {
+  return ProductRotator(loop, integers).run();
+}

@@ -1,0 +1,233 @@
+// RUN: tile-opt %s -tile-schedule-mma -split-input-file | filecheck %s
+// In a ring loop in which one product feeds another from registers, the second
+// one of a step runs beside the first one, and the computation, of the next.
+
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#rs = #tile.choice<wgmma_rs, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#producer = #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
+#consumer = #tile.role<consumer, first = 4, warps = 4>
+!tile = !tile.buffer<64x64xf16, shared>
+!ring = !tile.buffer<2x64x64xf16, shared>
+!scores = !tile.buffer<64x64xf32, fragment>
+!weights = !tile.buffer<64x64xf16, fragment>
+!bars = !tile.buffer<2x!tile.barrier, shared>
+!position = !tile.buffer<2xi32, local>
+
+// CHECK-LABEL: func.func @late_conversion
+func.func @late_conversion(%n: i32, %trips: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.0 : f32
+    %two = arith.constant 2.0 : f32
+    %q = tile.alloc "q" : !tile
+    %k = tile.alloc "k" : !ring
+    %v = tile.alloc "v" : !ring
+    %s = tile.alloc "s" : !scores
+    %p = tile.alloc "p" : !weights
+    %o = tile.alloc "o" : !scores
+    %full_k = tile.alloc "full_k" : !bars
+    %empty_k = tile.alloc "empty_k" : !bars
+    %full_v = tile.alloc "full_v" : !bars
+    %empty_v = tile.alloc "empty_v" : !bars
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : !position
+    tile.warp_specialize [#producer, #consumer] {
+      tile.warp_sync
+    }, {
+      // Without steps there is nothing to start with.
+      // CHECK: [[ANY:%.*]] = arith.cmpi sgt, %arg1, %c0
+      // CHECK: scf.if [[ANY]] {
+      // The first step: nothing runs beside it.
+      // CHECK: tile.barrier_wait %full_k
+      // CHECK-NEXT: tile.gemm_async %q, {{%.*}}, %s {{{.*}}clear_accum
+      // CHECK-NEXT: tile.mma_wait %s {pending = 0 : i64}
+      // CHECK-NEXT: tile.barrier_arrive %empty_k
+      // CHECK: tile.parallel
+      // CHECK: tile.barrier_wait %full_v
+      // CHECK-NOT: tile.mma_wait
+      // CHECK: tile.parallel
+      // CHECK: tile.copy %s{{.*}} to %p
+      // CHECK: [[SECOND:%.*]] = arith.addi %c0{{.*}}, %c1
+      // CHECK: scf.for [[N:%.*]] = [[SECOND]] to %arg1
+      // CHECK: [[SLOT:%.*]] = tile.load %ring[%c0
+      // CHECK: tile.barrier_wait %full_k[[[SLOT]]]
+      // CHECK-NEXT: tile.gemm_async %q, {{%.*}}, %s
+      // The slot before.
+      // CHECK-NEXT: [[SUM:%.*]] = arith.addi [[SLOT]], %c1
+      // CHECK-NEXT: [[BEFORE:%.*]] = arith.andi [[SUM]], %c1
+      // CHECK: [[VIEW:%.*]] = tile.subview %v[[[BEFORE]]
+      // CHECK-NEXT: tile.gemm_async %p, [[VIEW]], %o
+      // CHECK-NEXT: tile.mma_wait %s {pending = 1 : i64}
+      // CHECK-NEXT: tile.barrier_arrive %empty_k[[[SLOT]]]
+      // What touches neither product's registers runs beside it.
+      // CHECK: tile.parallel
+      // CHECK: tile.barrier_wait %full_v[[[SLOT]]]
+      // CHECK: tile.mma_wait %o, %p, %s {pending = 0 : i64}
+      // CHECK-NEXT: tile.barrier_arrive %empty_v[[[BEFORE]]]
+      // CHECK-NEXT: tile.parallel
+      // CHECK: tile.copy %s{{.*}} to %p
+      // CHECK: tile.store {{.*}}, %ring[%c0
+      // CHECK: } {tile.loop_choice = #tile.choice<tma, "from a ring; the last product of a step runs beside the first one, and the computation, of the next">, tile.pipeline = #tile.pipeline<ring
+      // The last step is finished behind the loop.
+      // CHECK: [[NOW:%.*]] = tile.load %ring[%c0
+      // CHECK: [[PLUS:%.*]] = arith.addi [[NOW]]
+      // CHECK: [[LAST:%.*]] = arith.andi [[PLUS]]
+      // CHECK: tile.gemm_async %p, {{%.*}}, %o
+      // CHECK-NEXT: tile.mma_wait %o, %p {pending = 0 : i64}
+      // CHECK-NEXT: tile.barrier_arrive %empty_v[[[LAST]]]
+      scf.for %i = %c0 to %trips step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %phase = tile.load %ring[%c1] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %vs = tile.subview %v[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        tile.fill %s, %zero : !scores, f32
+        tile.barrier_wait %full_k[%slot], %phase : !bars
+        tile.gemm %q, %ks, %s {choice = #ss, transpose_b} : !tile, !tile, !scores
+        tile.barrier_arrive %empty_k[%slot] warp : !bars
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %s[%x, %y] : !scores -> f32
+          %more = arith.mulf %value, %two : f32
+          tile.store %more, %s[%x, %y] : f32, !scores
+        }
+        // Stands in front of the conversion, and has to wait all the same.
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %o[%x, %y] : !scores -> f32
+          %more = arith.mulf %value, %two : f32
+          tile.store %more, %o[%x, %y] : f32, !scores
+        }
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.barrier_wait %full_v[%slot], %phase : !bars
+        tile.gemm %p, %vs, %o {choice = #rs} : !weights, !tile, !scores
+        tile.barrier_arrive %empty_v[%slot] warp : !bars
+        %next = arith.addi %slot, %c1 : i32
+        %new = arith.andi %next, %c1 : i32
+        tile.store %new, %ring[%c0] : i32, !position
+      } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+  }
+  return
+}
+
+// -----
+
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#rs = #tile.choice<wgmma_rs, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#producer = #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
+#consumer = #tile.role<consumer, first = 4, warps = 4>
+!tile = !tile.buffer<64x64xf16, shared>
+!ring = !tile.buffer<2x64x64xf16, shared>
+!one = !tile.buffer<1x64x64xf16, shared>
+!scores = !tile.buffer<64x64xf32, fragment>
+!weights = !tile.buffer<64x64xf16, fragment>
+!rows = !tile.buffer<64xf32, fragment>
+!bars = !tile.buffer<2x!tile.barrier, shared>
+!position = !tile.buffer<2xi32, local>
+
+// Weights that are used otherwise too: the product reads registers of its own.
+// The loop runs at least once: no condition.
+// CHECK-LABEL: func.func @own_operand
+func.func @own_operand(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c5 = arith.constant 5 : i32
+    %q = tile.alloc "q" : !tile
+    %k = tile.alloc "k" : !ring
+    %v = tile.alloc "v" : !ring
+    %s = tile.alloc "s" : !scores
+    // CHECK: tile.alloc "p_operand"
+    %p = tile.alloc "p" : !weights
+    %o = tile.alloc "o" : !scores
+    %sum = tile.alloc "sum" : !rows
+    %empty_v = tile.alloc "empty_v" : !bars
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : !position
+    // CHECK-NOT: scf.if
+    // CHECK: scf.for
+    // CHECK: tile.gemm_async %q, {{%.*}}, %s
+    // CHECK: tile.gemm_async %p_operand, {{%.*}}, %o
+    // CHECK-NEXT: tile.mma_wait %s {pending = 1 : i64}
+    // CHECK-NEXT: tile.parallel
+    // CHECK: tile.reduce {{.*}}%p, %sum
+    // CHECK-NEXT: tile.mma_wait %o, %p_operand, %p {pending = 0 : i64}
+    // CHECK-NEXT: tile.barrier_arrive
+    // CHECK-NEXT: tile.convert %p, %p_operand
+    tile.warp_specialize [#producer, #consumer] {
+      tile.warp_sync
+    }, {
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %vs = tile.subview %v[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        tile.gemm %q, %ks, %s {choice = #ss, transpose_b, clear_accum} : !tile, !tile, !scores
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %s[%x, %y] : !scores -> f32
+          %rounded = arith.truncf %value : f32 to f16
+          tile.store %rounded, %p[%x, %y] : f16, !weights
+        }
+        tile.reduce sum %p, %sum {dim = 1 : i64} : !weights, !rows
+        tile.gemm %p, %vs, %o {choice = #rs} : !weights, !tile, !scores
+        tile.barrier_arrive %empty_v[%slot] warp : !bars
+        %next = arith.addi %slot, %c1 : i32
+        %new = arith.andi %next, %c1 : i32
+        tile.store %new, %ring[%c0] : i32, !position
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+  }
+  return
+}
+
+// One after the other, and why.
+// CHECK-LABEL: func.func @in_order
+func.func @in_order(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c5 = arith.constant 5 : i32
+    %q = tile.alloc "q" : !tile
+    %k = tile.alloc "k" : !one
+    %s = tile.alloc "s" : !scores
+    %p = tile.alloc "p" : !weights
+    %o = tile.alloc "o" : !scores
+    %ring = tile.alloc "ring" {tile.ring = 1 : i64} : !position
+    %ring2 = tile.alloc "ring2" {tile.ring = 2 : i64} : !position
+    tile.warp_specialize [#producer, #consumer] {
+      tile.warp_sync
+    }, {
+      // CHECK: tile.gemm_async %q
+      // CHECK-NEXT: tile.mma_wait %s {pending = 0 : i64}
+      // CHECK: tile.gemm_async %p
+      // CHECK-NEXT: tile.mma_wait %o, %p {pending = 0 : i64}
+      // CHECK: from a ring; products run one after the other: with one slot, the second product would keep the first one of the next step waiting
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !one to !tile
+        tile.gemm %q, %ks, %s {choice = #ss, transpose_b, clear_accum} : !tile, !tile, !scores
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.gemm %p, %ks, %o {choice = #rs} : !weights, !tile, !scores
+      } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 1, ahead = 0>}
+      // CHECK: products run one after the other: 'o' is used in front of the first product
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring2[%c0] : !position -> i32
+        tile.copy %o[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !scores to !scores
+        tile.gemm %q, %q, %s {choice = #ss, transpose_b} : !tile, !tile, !scores
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.gemm %p, %q, %o {choice = #rs} : !weights, !tile, !scores
+      } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+      // CHECK: products run one after the other: copy (line {{[0-9]+}}) comes behind the products
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring2[%c0] : !position -> i32
+        tile.gemm %q, %q, %s {choice = #ss, transpose_b, clear_accum} : !tile, !tile, !scores
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.gemm %p, %q, %o {choice = #rs} : !weights, !tile, !scores
+        tile.copy %o[%c0, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : !scores to !scores
+      } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    }
+  }
+  return
+}

@@ -1,0 +1,126 @@
+"""Programs in which one product feeds another from registers, over as many steps as the call says."""
+
+from __future__ import annotations
+
+import numpy as np
+import tilemlir.language as T
+
+BLOCK_M = BLOCK_N = DIM = 64
+
+
+def rounded_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
+    """Attention of one head whose weights are rounded first and summed then; keys from ``count`` on do not exist."""
+
+    @T.prim_func
+    def rounded_weights_kernel(
+        q: T.Tensor((block_m, DIM), "float16"),
+        k: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        v: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        out: T.Tensor((block_m, DIM), "float32"),
+        count: T.int32,
+    ):
+        with T.Kernel(1, threads=threads) as _:
+            q_tile = T.alloc_shared((block_m, DIM), "float16")
+            k_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            v_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            scores = T.alloc_fragment((block_m, BLOCK_N), "float32")
+            weights = T.alloc_fragment((block_m, BLOCK_N), "float16")
+            result = T.alloc_fragment((block_m, DIM), "float32")
+            top = T.alloc_fragment((block_m,), "float32")
+            before = T.alloc_fragment((block_m,), "float32")
+            total = T.alloc_fragment((block_m,), "float32")
+            T.copy(q, q_tile)
+            T.clear(result)
+            T.clear(total)
+            T.fill(top, -1e30)
+            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages):
+                T.copy(k[step * BLOCK_N, 0], k_tile)
+                T.clear(scores)
+                T.gemm(q_tile, k_tile, scores, transpose_B=True)
+                for i, j in T.Parallel(block_m, BLOCK_N):
+                    scores[i, j] = T.if_then_else(step * BLOCK_N + j < count, scores[i, j], -T.infinity("float32"))
+                T.copy(top, before)
+                T.reduce_max(scores, top, dim=1, clear=False)
+                for i, j in T.Parallel(block_m, BLOCK_N):
+                    weights[i, j] = T.exp2(scores[i, j] - top[i])
+                for i, j in T.Parallel(block_m, DIM):
+                    result[i, j] *= T.exp2(before[i] - top[i])
+                for i in T.Parallel(block_m):
+                    total[i] *= T.exp2(before[i] - top[i])
+                T.reduce_sum(weights, total, dim=1, clear=False)
+                T.copy(v[step * BLOCK_N, 0], v_tile)
+                T.gemm(weights, v_tile, result)
+            for i, j in T.Parallel(block_m, DIM):
+                result[i, j] = T.if_then_else(total[i] > 0, result[i, j] / total[i], -1.0)
+            T.copy(result, out)
+
+    return rounded_weights_kernel
+
+
+def exact_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
+    """The same with weights that are summed as they are, and rounded last."""
+
+    @T.prim_func
+    def exact_weights_kernel(
+        q: T.Tensor((block_m, DIM), "float16"),
+        k: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        v: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        out: T.Tensor((block_m, DIM), "float32"),
+        count: T.int32,
+    ):
+        with T.Kernel(1, threads=threads) as _:
+            q_tile = T.alloc_shared((block_m, DIM), "float16")
+            k_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            v_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            scores = T.alloc_fragment((block_m, BLOCK_N), "float32")
+            weights = T.alloc_fragment((block_m, BLOCK_N), "float16")
+            result = T.alloc_fragment((block_m, DIM), "float32")
+            top = T.alloc_fragment((block_m,), "float32")
+            before = T.alloc_fragment((block_m,), "float32")
+            total = T.alloc_fragment((block_m,), "float32")
+            T.copy(q, q_tile)
+            T.clear(result)
+            T.clear(total)
+            T.fill(top, -1e30)
+            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages):
+                T.copy(k[step * BLOCK_N, 0], k_tile)
+                T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
+                if (step + 1) * BLOCK_N > count:
+                    for i, j in T.Parallel(block_m, BLOCK_N):
+                        scores[i, j] = T.if_then_else(step * BLOCK_N + j < count, scores[i, j], -T.infinity("float32"))
+                T.copy(top, before)
+                T.reduce_max(scores, top, dim=1, clear=False)
+                for i, j in T.Parallel(block_m, BLOCK_N):
+                    scores[i, j] = T.exp2(scores[i, j] - top[i])
+                for i, j in T.Parallel(block_m, DIM):
+                    result[i, j] *= T.exp2(before[i] - top[i])
+                for i in T.Parallel(block_m):
+                    total[i] *= T.exp2(before[i] - top[i])
+                T.reduce_sum(scores, total, dim=1, clear=False)
+                T.copy(scores, weights)
+                T.copy(v[step * BLOCK_N, 0], v_tile)
+                T.gemm(weights, v_tile, result)
+            for i, j in T.Parallel(block_m, DIM):
+                result[i, j] = T.if_then_else(total[i] > 0, result[i, j] / total[i], -1.0)
+            T.copy(result, out)
+
+    return exact_weights_kernel
+
+
+PROGRAMS = {"rounded": rounded_weights, "exact": exact_weights}
+
+
+def inputs(block_m: int = BLOCK_M, seed: int | None = None) -> list[np.ndarray]:
+    """Random queries, keys and values; scores reach a few units, so that maxima move from step to step."""
+    random = np.random.default_rng(seed)
+    shapes = ((block_m, DIM), (6 * BLOCK_N, DIM), (6 * BLOCK_N, DIM))
+    return [random.standard_normal(shape).astype(np.float16) for shape in shapes]
+
+
+def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, count: int) -> np.ndarray:
+    """The result in float64; -1 where there are no keys."""
+    if count == 0:
+        return np.full((q.shape[0], DIM), -1.0)
+    scores = q.astype(np.float64) @ k[:count].astype(np.float64).T
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ v[:count].astype(np.float64)
