@@ -67,16 +67,19 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
                     rescale[i] = T.if_then_else(ahead, T.exp2(top[i] - peak[i] * scale), 1.0)
                     top[i] = T.if_then_else(ahead, peak[i] * scale, top[i])
                 for i, j in T.Parallel(block_m, block_n):
-                    weights[i, j] = T.exp2(scores[i, j] * scale - top[i])
+                    scores[i, j] = T.exp2(scores[i, j] * scale - top[i])
                 for i, j in T.Parallel(block_m, dim):
                     result[i, j] *= rescale[i]
                 for i in T.Parallel(block_m):
                     total[i] *= rescale[i]
-                T.reduce_sum(weights, total, dim=1, clear=False)
+                T.reduce_sum(scores, total, dim=1, clear=False)
+                T.copy(scores, weights)
                 T.copy(v[sequence, step * block_n, head, 0], v_tile)
                 T.gemm(weights, v_tile, result)
+            for i in T.Parallel(block_m):
+                total[i] = 1.0 / total[i]
             for i, j in T.Parallel(block_m, dim):
-                result[i, j] /= total[i]
+                result[i, j] *= total[i]
             T.copy(result, out[sequence, row * block_m, head, 0])
 
     return attention_tuned_kernel
