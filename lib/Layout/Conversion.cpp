@@ -1,14 +1,13 @@
 //===- Conversion.cpp - Moving a fragment to another layout ---------------===//
 //
-// Classification of conversions and the plan of the round trip through shared
-// memory.
+// Classification of conversions, and shuffles. SharedConversion.cpp plans the
+// round trip through shared memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilemlir/Layout/Conversion.h"
 
-#include "Digits.h"
-#include "tilemlir/Layout/BankConflicts.h"
+#include "ElementFinder.h"
 #include "tilemlir/Layout/FragmentAccess.h"
 
 #include <map>
@@ -24,53 +23,52 @@ int64_t Conversion::numShuffles() const {
   return count;
 }
 
-namespace {
+int64_t Conversion::numSelects() const {
+  int64_t count = 0;
+  for (const std::vector<ShuffleStep> &steps : shuffles)
+    count += steps.empty() ? 0 : static_cast<int64_t>(steps.size()) - 1;
+  return count;
+}
 
-/// Finds elements of a layout quickly: thread and register parts add up over
-/// the dims.
-class ElementFinder {
-public:
-  explicit ElementFinder(const FragmentLayout &layout)
-      : threadPart(layout.rank()), registerPart(layout.rank()) {
-    for (int dim = 0; dim < layout.rank(); ++dim) {
-      threadPart[dim].assign(layout.shape()[dim], 0);
-      registerPart[dim].assign(layout.shape()[dim], 0);
-      for (const Digit &digit : coordinateDigits(layout, dim))
-        for (int64_t c = 0; c < layout.shape()[dim]; ++c)
-          (digit.isThread ? threadPart : registerPart)[dim][c] +=
-              digit.ofCoordinate(c) * digit.weight;
+int64_t Conversion::elementsPerShuffle(int64_t elementBits) const {
+  auto movesTogether = [&](int64_t elements) {
+    for (size_t first = 0; first < shuffles.size();
+         first += static_cast<size_t>(elements)) {
+      const std::vector<ShuffleStep> &steps = shuffles[first];
+      for (int64_t i = 1; i < elements; ++i) {
+        const std::vector<ShuffleStep> &others = shuffles[first + i];
+        if (others.size() != steps.size())
+          return false;
+        for (size_t j = 0; j < steps.size(); ++j)
+          if (steps[j].sourceRegister % elements != 0 ||
+              others[j].sourceRegister != steps[j].sourceRegister + i ||
+              others[j].sourceLane != steps[j].sourceLane ||
+              others[j].laneMask != steps[j].laneMask)
+            return false;
+      }
     }
-    for (const Digit &digit : threadDigits(layout))
-      if (digit.dim == kReplica && digit.extent > 1)
-        replicas.push_back(digit);
-  }
+    return true;
+  };
+  for (int64_t elements : {4, 2})
+    if (elements * elementBits <= 32 &&
+        shuffles.size() % static_cast<size_t>(elements) == 0 &&
+        movesTogether(elements))
+      return elements;
+  return 1;
+}
 
-  int64_t primaryThread(const std::vector<int64_t> &coordinate) const {
-    int64_t thread = 0;
-    for (size_t dim = 0; dim < coordinate.size(); ++dim)
-      thread += threadPart[dim][coordinate[dim]];
-    return thread;
-  }
-  /// The holder whose replica digits are those of `thread`.
-  int64_t nearestThread(const std::vector<int64_t> &coordinate,
-                        int64_t thread) const {
-    int64_t holder = primaryThread(coordinate);
-    for (const Digit &digit : replicas)
-      holder += digit.ofIndex(thread) * digit.weight;
-    return holder;
-  }
-  int64_t registerIndex(const std::vector<int64_t> &coordinate) const {
-    int64_t index = 0;
-    for (size_t dim = 0; dim < coordinate.size(); ++dim)
-      index += registerPart[dim][coordinate[dim]];
-    return index;
-  }
+int64_t tilemlir::layout::conversionClocks(const Conversion &conversion,
+                                           int64_t threads,
+                                           int64_t elementBits) {
+  const int64_t warps = ceilDiv(threads, kWarpSize);
+  const int64_t packed = conversion.elementsPerShuffle(elementBits);
+  // Wider elements take several shuffles.
+  const int64_t words = std::max<int64_t>(elementBits / 32, 1);
+  return warps * words * conversion.numShuffles() / packed +
+         ceilDiv(warps * words * conversion.numSelects(), 2 * packed);
+}
 
-private:
-  std::vector<std::vector<int64_t>> threadPart, registerPart;
-  std::vector<Digit> replicas;
-};
-
+namespace {
 /// Where a lane gets the value of one destination register from.
 struct LaneSource {
   int lane = -1; // -1: nothing needed.
@@ -78,14 +76,6 @@ struct LaneSource {
 };
 
 } // namespace
-
-static bool isInside(const std::vector<int64_t> &coordinate,
-                     const std::vector<int64_t> &shape) {
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (coordinate[dim] >= shape[dim])
-      return false;
-  return true;
-}
 
 /// Tries to write the source lanes as a sum over the bits of the lane id.
 static void fitLinearLanes(ShuffleStep &step, const std::vector<int> &lanesUsed,
@@ -208,17 +198,6 @@ planShuffles(const FragmentLayout &from, const FragmentLayout &to,
   return shuffles;
 }
 
-static std::string checkComparable(const FragmentLayout &from,
-                                   const FragmentLayout &to) {
-  if (from.shape() != to.shape())
-    return "cannot convert a layout of " + shapeText(from.shape()) +
-           " to one of " + shapeText(to.shape());
-  if (from.numThreads() != to.numThreads())
-    return "cannot convert a layout over " + std::to_string(from.numThreads()) +
-           " threads to one over " + std::to_string(to.numThreads());
-  return "";
-}
-
 Result<Conversion> tilemlir::layout::classifyConversion(
     const FragmentLayout &from, const FragmentLayout &to, int64_t maxShuffles) {
   std::string message = checkComparable(from, to);
@@ -252,123 +231,4 @@ Result<Conversion> tilemlir::layout::classifyConversion(
   conversion.kind = ConversionKind::ThroughShared;
   conversion.reason = shuffles.error();
   return conversion;
-}
-
-/// Elements per access along the fastest dim of `scratch`: registers, alignment
-/// and the 16-byte limit permitting. A power of two.
-static int64_t vectorElements(const FragmentLayout &fragment,
-                              const SharedLayout &scratch) {
-  const int64_t run =
-      std::gcd(fragment.contiguousElements(scratch.fastestDim()),
-               scratch.contiguousElements());
-  int64_t elements = 1;
-  while (run % (elements * 2) == 0 &&
-         elements * 2 * scratch.elementBits() <= 128)
-    elements *= 2;
-  return elements;
-}
-
-/// Wavefronts of all accesses of warp 0; `maxAccesses` limits the effort.
-static BankUse countAccesses(const FragmentLayout &fragment,
-                             const SharedLayout &scratch, int64_t elements,
-                             bool isStore, int64_t maxAccesses) {
-  BankUse total;
-  const int64_t bytes = elements * scratch.elementBits() / 8;
-  const int64_t lanes = std::min(fragment.numThreads(), kWarpSize);
-  int64_t accesses = 0;
-  std::vector<int64_t> addresses;
-  for (int64_t r = 0; r < fragment.numRegisters() && accesses < maxAccesses;
-       r += elements, ++accesses) {
-    addresses.clear();
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      std::vector<int64_t> coordinate = fragment.coordinates(lane, r);
-      const bool active = isInside(coordinate, fragment.shape()) &&
-                          !(isStore && !fragment.isPrimary(lane));
-      addresses.push_back(active ? scratch.byteOffset(coordinate)
-                                 : kInactiveLane);
-    }
-    BankUse use = countBankConflicts(addresses, bytes);
-    total.wavefronts += use.wavefronts;
-    total.idealWavefronts += use.idealWavefronts;
-  }
-  return total;
-}
-
-/// Every thread finds all its elements among those that primary threads of its
-/// own warp stored.
-static bool staysInWarp(const FragmentLayout &from, const FragmentLayout &to) {
-  const ElementFinder finder(from);
-  for (int64_t thread = 0; thread < to.numThreads(); ++thread) {
-    const std::vector<int64_t> threadOffset = to.threadOffset(thread);
-    for (int64_t r = 0; r < to.numRegisters(); ++r) {
-      std::vector<int64_t> coordinate = to.registerOffset(r);
-      for (int dim = 0; dim < to.rank(); ++dim)
-        coordinate[dim] += threadOffset[dim];
-      if (isInside(coordinate, to.shape()) &&
-          finder.primaryThread(coordinate) / kWarpSize != thread / kWarpSize)
-        return false;
-    }
-  }
-  return true;
-}
-
-Result<SharedConversion> tilemlir::layout::planSharedConversion(
-    const FragmentLayout &from, const FragmentLayout &to, int64_t elementBits) {
-  std::string message = checkComparable(from, to);
-  if (!message.empty())
-    return Error{std::move(message)};
-  if (elementBits < 8 || elementBits > 128 || !isPowerOfTwo(elementBits))
-    return Error{"cannot exchange elements of " + std::to_string(elementBits) +
-                 " bits through shared memory; pack them into bytes first"};
-
-  // A few accesses of a warp show the conflicts; the pattern repeats.
-  constexpr int64_t kSampledAccesses = 8;
-  constexpr int64_t kAllAccesses = int64_t(1) << 40;
-  std::optional<SharedConversion> best;
-  int64_t bestCost = 0;
-  const int rank = from.rank();
-  for (int fastest = std::max(rank - 1, 0); fastest >= 0; --fastest) {
-    std::vector<int> order;
-    if (rank > 0)
-      order.push_back(fastest);
-    for (int dim = rank - 1; dim >= 0; --dim)
-      if (dim != fastest)
-        order.push_back(dim);
-    for (int64_t swizzle : {0, 128, 64, 32}) {
-      Result<SharedLayout> scratch =
-          SharedLayout::swizzled(from.shape(), elementBits, order, swizzle);
-      if (!scratch)
-        continue;
-      SharedConversion plan;
-      plan.scratch = *scratch;
-      if (rank > 0) {
-        plan.storeElements = vectorElements(from, *scratch);
-        plan.loadElements = vectorElements(to, *scratch);
-      }
-      // Scaled to all registers, as the two sides may be sampled differently.
-      auto cost = [&](const FragmentLayout &fragment, int64_t elements,
-                      bool isStore) {
-        const int64_t accesses = fragment.numRegisters() / elements;
-        const int64_t sampled = std::min(accesses, kSampledAccesses);
-        return countAccesses(fragment, *scratch, elements, isStore,
-                             kSampledAccesses)
-                   .wavefronts *
-               accesses / sampled;
-      };
-      const int64_t total = cost(from, plan.storeElements, true) +
-                            cost(to, plan.loadElements, false);
-      if (!best || total < bestCost) {
-        best = std::move(plan);
-        bestCost = total;
-      }
-    }
-  }
-  best->conflicts =
-      countAccesses(from, best->scratch, best->storeElements, true,
-                    kAllAccesses)
-          .conflicts() +
-      countAccesses(to, best->scratch, best->loadElements, false, kAllAccesses)
-          .conflicts();
-  best->warpLocal = staysInWarp(from, to);
-  return *best;
 }

@@ -108,6 +108,29 @@ def test_impossible_accumulators_are_refused(target, dtype, accumulator):
     assert dtype in text and accumulator in text
 
 
+PIECES = [(96, 96, 32, 128, 8), (96, 64, 16, 64, 3), (128, 128, 32, 256, 30), (96, 48, 32, 64, 1)]
+
+
+def check_pieces(target, m, n, k, threads, left):
+    """A fragment changes layout in the `left` KiB that the program does not use, fewer than the fragment has."""
+    limit = 166912 if "80" in str(target) else 232448
+    kept = (limit - 2 * k * (m + n) - left * 1024) // 128 * 128
+    kernel = programs.compile_for(operations.sum_of_two_arrangements(m, n, k, threads, kept), target)
+    converts = [one["reason"] for one in kernel.explain().operations if one["op"] == "convert"]
+    assert all("pieces of" in reason for reason in converts), converts
+    assert converts or str(target) == "cpu"
+    a, b = numbers((m, k), "float16"), numbers((k, n), "float16")
+    x = torch.from_numpy(generator.integers(-99, 99, (kept // 128, 128)).astype("int8"))
+    c, y = programs.run(kernel, [a, b, x], [((m, n), torch.float32), (tuple(x.shape), torch.int8)])
+    exact(c, 3 * (a.float() @ b.float()))
+    exact(y, x)
+
+
+@pytest.mark.parametrize("sizes", PIECES, ids=str)
+def test_fragments_change_layout_in_pieces(target, sizes):
+    check_pieces(target, *sizes)
+
+
 @pytest.mark.parametrize("n", [32, 64])
 def test_fragments_change_layout(target, n):
     m, k = 64, 32

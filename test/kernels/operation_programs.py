@@ -102,6 +102,32 @@ def fragment_conversion(m, n, k):
     return kernel
 
 
+def sum_of_two_arrangements(m, n, k, threads, kept):
+    """Two products with warps along M and along N, added: one changes layout while ``kept`` bytes are in use."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((m, k), "float16"), b: T.Tensor((k, n), "float16"), x: T.Tensor((kept // 128, 128), "int8"),
+               c: T.Tensor((m, n), "float32"), y: T.Tensor((kept // 128, 128), "int8")):  # fmt: skip
+        with T.Kernel(1, threads=threads) as _:
+            held = T.alloc_shared((kept // 128, 128), "int8")
+            a_tile = T.alloc_shared((m, k), "float16")
+            b_tile = T.alloc_shared((k, n), "float16")
+            first = T.alloc_fragment((m, n), "float32")
+            second = T.alloc_fragment((m, n), "float32")
+            T.copy(x, held)
+            T.copy(a, a_tile)
+            T.copy(b, b_tile)
+            T.gemm(a_tile, b_tile, first, policy=T.GemmWarpPolicy.FullRow, clear_accum=True)
+            T.gemm(a_tile, b_tile, second, policy=T.GemmWarpPolicy.FullCol, clear_accum=True)
+            for i, j in T.Parallel(m, n):
+                first[i, j] += second[i, j]
+            T.gemm(a_tile, b_tile, first, policy=T.GemmWarpPolicy.FullRow)
+            T.copy(first, c)
+            T.copy(held, y)
+
+    return kernel
+
+
 def row_and_column_sums(m, n, threads=128):
     """Both sums of one fragment, each used along the other dimension: vectors change layout."""
 

@@ -74,6 +74,22 @@ int64_t tilemlir::to_gpu::getKnownDivisor(Value value, int depth) {
   return 1;
 }
 
+std::optional<bool> Coordinate::isWithin(int64_t extent) const {
+  auto isInside = [&](int64_t threadPart) {
+    int64_t value = threadPart + constant;
+    return value >= 0 && value < extent;
+  };
+  if (other)
+    return std::nullopt;
+  if (!thread)
+    return isInside(0);
+  if (llvm::all_of(*table, isInside))
+    return true;
+  if (llvm::none_of(*table, isInside))
+    return false;
+  return std::nullopt;
+}
+
 int64_t Coordinate::divisor() const {
   int64_t result = std::abs(constant);
   if (other)

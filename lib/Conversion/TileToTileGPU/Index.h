@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tilemlir::to_gpu {
@@ -44,6 +45,9 @@ struct Coordinate {
   }
   /// A number that divides the coordinate in every thread; 0 when it is 0.
   int64_t divisor() const;
+  /// Whether the coordinate lies in [0, extent): in every thread, in none, or
+  /// (nullopt) in some, or unknown.
+  std::optional<bool> isWithin(int64_t extent) const;
 };
 
 using Coordinates = SmallVector<Coordinate, 4>;

@@ -179,13 +179,23 @@ private:
 
   //===--- one file each
   //------------------------------------------------------===//
+  /// Coordinates in a fragment become those in the part of it that begins at
+  /// `start`, without its unit dimensions, and `predicate` (null = always) also
+  /// says whether they lie in it. False if they do in no thread.
+  bool restrictToPart(Coordinates &coordinates, Value &predicate,
+                      ArrayRef<Coordinate> start, ArrayRef<int64_t> sizes);
   LogicalResult lowerCopy(Operation *op, bool async);
   LogicalResult lowerFill(tile::FillOp op);
+  /// A part of a fragment that is no set of registers.
+  LogicalResult fillPart(tile::FillOp op);
   LogicalResult lowerGemm(tile::GemmOp op);
   LogicalResult lowerGemmMma(tile::GemmOp op);
   LogicalResult lowerGemmFma(tile::GemmOp op);
   LogicalResult lowerReduce(tile::ReduceOp op);
   LogicalResult lowerConvert(tile::ConvertOp op);
+  LogicalResult convertThroughScratch(tile::ConvertOp op,
+                                      const FragmentView &source,
+                                      const FragmentView &dest);
   LogicalResult lowerParallel(tile::ParallelOp op);
   LogicalResult lowerTransposedStore(tile::ParallelOp op);
   LogicalResult lowerElement(Operation *op);

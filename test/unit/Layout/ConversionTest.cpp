@@ -55,53 +55,69 @@ static void runConversion(const FragmentLayout &from, const FragmentLayout &to,
     }
 }
 
-static void runSharedConversion(const FragmentLayout &from,
-                                const FragmentLayout &to,
+static void runSharedConversion(const FragmentLayout &wholeFrom,
+                                const FragmentLayout &wholeTo,
                                 const SharedConversion &plan) {
+  auto seenFrom = wholeFrom.reshape(plan.shape);
+  auto seenTo = wholeTo.reshape(plan.shape);
+  REQUIRE(seenFrom && seenTo);
+  const FragmentLayout &from = *seenFrom, &to = *seenTo;
   const Map source = enumerate(from), target = enumerate(to);
   const int64_t elementBytes = plan.scratch.elementBits() / 8;
-  std::vector<int64_t> memory(plan.scratch.sizeBytes() / elementBytes, -3);
-  std::vector<int64_t> writerWarp(memory.size(), -1);
-  auto access = [&](const FragmentLayout &layout, int64_t t, int64_t r,
-                    int64_t elements) -> int64_t {
+  EXPECT_EQ(from.numRegisters() % plan.storeElements, 0);
+  EXPECT_EQ(to.numRegisters() % plan.loadElements, 0);
+  // Address in a piece, -1 outside of it.
+  auto access = [&](const FragmentLayout &layout, int64_t piece, int64_t t,
+                    int64_t r, int64_t elements) -> int64_t {
     Coordinate c = coordinate(layout.shape(), layout.threadModes(),
                               layout.registerModes(), t, r);
     if (!inside(c, layout.shape()))
       return -1;
+    const std::vector<int64_t> origin = plan.origin(piece);
+    for (size_t dim = 0; dim < c.size(); ++dim)
+      if ((c[dim] -= origin[dim]) < 0 || c[dim] >= plan.scratch.shape()[dim])
+        return -1;
     const int64_t address = plan.scratch.byteOffset(c);
     EXPECT_EQ(address % (elements * elementBytes), 0);
     return address / elementBytes;
   };
-  EXPECT_EQ(from.numRegisters() % plan.storeElements, 0);
-  EXPECT_EQ(to.numRegisters() % plan.loadElements, 0);
-  for (int64_t t = 0; t < from.numThreads(); ++t) {
-    if (!from.isPrimary(t))
-      continue;
-    for (int64_t r = 0; r < from.numRegisters(); r += plan.storeElements) {
-      int64_t slot = access(from, t, r, plan.storeElements);
-      for (int64_t i = 0; i < plan.storeElements; ++i) {
-        if (slot < 0) {
-          EXPECT_EQ(source[t][r + i], -1);
-          continue;
-        }
-        memory[slot + i] = source[t][r + i];
-        writerWarp[slot + i] = t / 32;
-      }
-    }
-  }
   bool warpLocal = true;
-  for (int64_t t = 0; t < to.numThreads(); ++t)
-    for (int64_t r = 0; r < to.numRegisters(); r += plan.loadElements) {
-      int64_t slot = access(to, t, r, plan.loadElements);
-      for (int64_t i = 0; i < plan.loadElements; ++i) {
-        if (slot < 0) {
-          EXPECT_EQ(target[t][r + i], -1);
-          continue;
+  Map result(to.numThreads(), std::vector<int64_t>(to.numRegisters(), -1));
+  for (int64_t piece = 0; piece < plan.numPieces(); ++piece) {
+    std::vector<int64_t> memory(plan.scratch.sizeBytes() / elementBytes, -3);
+    std::vector<int64_t> writerWarp(memory.size(), -1);
+    for (int64_t t = 0; t < from.numThreads(); ++t) {
+      if (!from.isPrimary(t))
+        continue;
+      for (int64_t r = 0; r < from.numRegisters(); r += plan.storeElements) {
+        int64_t slot = access(from, piece, t, r, plan.storeElements);
+        bool isHeld = slot >= 0;
+        for (int64_t i = 0; i < plan.storeElements; ++i) {
+          // A vector lies in one piece.
+          EXPECT_EQ(access(from, piece, t, r + i, 1) >= 0, isHeld);
+          if (!isHeld)
+            continue;
+          memory[slot + i] = source[t][r + i];
+          writerWarp[slot + i] = t / 32;
         }
-        EXPECT_EQ(memory[slot + i], target[t][r + i]);
-        warpLocal &= writerWarp[slot + i] == t / 32;
+        EXPECT_TRUE(
+            boxOccupancy(from, r, plan.origin(piece), plan.scratch.shape()) !=
+            (isHeld ? Occupancy::Never : Occupancy::Always));
       }
     }
+    for (int64_t t = 0; t < to.numThreads(); ++t)
+      for (int64_t r = 0; r < to.numRegisters(); r += plan.loadElements) {
+        int64_t slot = access(to, piece, t, r, plan.loadElements);
+        for (int64_t i = 0; i < plan.loadElements; ++i) {
+          EXPECT_EQ(access(to, piece, t, r + i, 1) >= 0, slot >= 0);
+          if (slot < 0)
+            continue;
+          result[t][r + i] = memory[slot + i];
+          warpLocal &= writerWarp[slot + i] == t / 32;
+        }
+      }
+  }
+  EXPECT_TRUE(result == target);
   EXPECT_EQ(plan.warpLocal, warpLocal);
 }
 
@@ -173,7 +189,15 @@ TEST(randomConversionsDeliverEveryElement) {
     const int64_t bits = int64_t(8) << unittest::random(0, 2);
     auto plan = planSharedConversion(from, to, bits);
     REQUIRE(plan);
+    EXPECT_EQ(plan->numPieces(), 1);
     runSharedConversion(from, to, *plan);
+    // In pieces.
+    const int64_t limit = std::max<int64_t>(
+        plan->scratch.sizeBytes() / unittest::random(2, 9), 16);
+    auto pieces = planSharedConversion(from, to, bits, limit);
+    REQUIRE(pieces);
+    EXPECT_TRUE(pieces->scratch.sizeBytes() <= limit);
+    runSharedConversion(from, to, *pieces);
   }
   for (ConversionKind kind :
        {ConversionKind::Identity, ConversionKind::RegisterPermutation,
@@ -219,6 +243,81 @@ TEST(accumulatorToStoreLayoutIsFreeOfConflicts) {
   EXPECT_EQ(plan->conflicts, 0);
   EXPECT_FALSE(plan->warpLocal);
   runSharedConversion(c->layout, *rows, *plan);
+}
+
+/// Accesses that need a predicate: a thread digit decides about the piece.
+static int64_t countPredicates(const FragmentLayout &whole,
+                               const SharedConversion &plan) {
+  auto layout = whole.reshape(plan.shape);
+  int64_t count = 0;
+  for (int64_t piece = 0; piece < plan.numPieces(); ++piece)
+    for (int64_t r = 0; r < layout->numRegisters(); ++r)
+      count += boxOccupancy(*layout, r, plan.origin(piece),
+                            plan.scratch.shape()) == Occupancy::Sometimes;
+  return count;
+}
+
+TEST(piecesAreSetsOfRegisters) {
+  // Weights of attention: warps along N of the first product, every warp has
+  // all columns of the second product's operand.
+  struct {
+    int64_t m, n;
+    WarpGrid grid;
+    int64_t limit;
+  } const cases[] = {{112, 128, {1, 8, 1}, 4096},
+                     {96, 176, {6, 2, 1}, 5000},
+                     {160, 96, {2, 4, 1}, 2048}};
+  for (const auto &one : cases) {
+    auto s = mmaAccumulator(one.m, one.n, one.grid);
+    auto p = mmaOperandA(one.m, one.n, 16, 16,
+                         {one.grid.warpsM, one.grid.warpsN, one.grid.replicas});
+    REQUIRE(s && p);
+    auto plan = planSharedConversion(s->layout, p->layout, 16, one.limit);
+    REQUIRE(plan);
+    unittest::setContext(s->layout.str() + " -> " + p->layout.str());
+    EXPECT_TRUE(plan->scratch.sizeBytes() <= one.limit);
+    EXPECT_TRUE(plan->scratch.sizeBytes() * 2 > one.limit);
+    EXPECT_EQ(countPredicates(s->layout, *plan), 0);
+    EXPECT_EQ(countPredicates(p->layout, *plan), 0);
+    EXPECT_TRUE(plan->storeElements >= 2);
+    runSharedConversion(s->layout, p->layout, *plan);
+  }
+}
+
+TEST(costsOfConversions) {
+  const WarpGrid grid{4, 1, 1};
+  auto s = mmaAccumulator(64, 64, grid);
+  auto p8 = mmaOperandA(64, 64, 8, 32, grid);
+  REQUIRE(s && p8);
+  auto shuffled = classifyConversion(s->layout, p8->layout);
+  auto shared = planSharedConversion(s->layout, p8->layout, 8);
+  REQUIRE(shuffled && shared);
+  EXPECT_EQ(conversionClocks(*shuffled, 128, 32),
+            4 * shuffled->numShuffles() + 2 * shuffled->numSelects());
+  // Two neighbouring columns travel together, and four where they stay
+  // neighbours.
+  EXPECT_EQ(shuffled->elementsPerShuffle(32), 1);
+  EXPECT_EQ(shuffled->elementsPerShuffle(8), 2);
+  EXPECT_EQ(conversionClocks(*shuffled, 128, 8),
+            2 * shuffled->numShuffles() + shuffled->numSelects());
+  auto quads =
+      FragmentLayout::create({8, 16}, {{4, 1, 4}, {8, 0, 1}}, {{4, 1, 1}});
+  auto turned =
+      FragmentLayout::create({8, 16}, {{8, 0, 1}, {4, 1, 4}}, {{4, 1, 1}});
+  REQUIRE(quads && turned);
+  auto moved = classifyConversion(*quads, *turned);
+  REQUIRE(moved);
+  EXPECT_EQ(moved->elementsPerShuffle(8), 4);
+  EXPECT_EQ(moved->elementsPerShuffle(16), 2);
+  EXPECT_EQ(conversionClocks(*moved, 32, 8), 1);
+  EXPECT_EQ(conversionClocks(*moved, 32, 64), 8);
+  // One barrier inside of each warp, and wavefronts.
+  EXPECT_TRUE(shared->warpLocal);
+  EXPECT_EQ((shared->clocks - kWarpBarrierClocks) % 4, 0);
+  // Each further piece costs barriers.
+  auto pieces = planSharedConversion(s->layout, p8->layout, 8, 1024);
+  REQUIRE(pieces);
+  EXPECT_TRUE(pieces->clocks >= shared->clocks + 6 * kWarpBarrierClocks);
 }
 
 TEST(conversionErrors) {

@@ -1,9 +1,11 @@
 //===- AllocateMemory.cpp - shared memory offsets ---------------*- C++ -*-===//
 //
 // Packs the shared buffers of a kernel into one range of memory: largest
-// first, each at the lowest place where it meets no buffer alive with it.
+// first, each at the lowest place where it meets no buffer alive with it. Where
+// that is too much, conversions of fragments make do with less scratch memory.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/ConvertScratch.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
@@ -16,6 +18,9 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
+
+/// A conversion makes do with this much scratch memory, in bytes.
+static constexpr int64_t kSmallestScratch = 256;
 
 namespace {
 /// How freely buffers may share memory.
@@ -134,10 +139,29 @@ LogicalResult TileAllocateMemoryPass::allocate(KernelOp kernel) {
   }
 
   bool reuse = !options.getFlag("disable_shared_reuse", false);
-  Placement placement =
-      place(lifetimes, reuse ? Sharing::OutsideLoops : Sharing::None);
-  if (reuse && placement.bytes > limit)
-    placement = place(lifetimes, Sharing::Full);
+  auto placeAll = [&] {
+    Placement placement =
+        place(lifetimes, reuse ? Sharing::OutsideLoops : Sharing::None);
+    if (reuse && placement.bytes > limit)
+      placement = place(lifetimes, Sharing::Full);
+    return placement;
+  };
+  Placement placement = placeAll();
+  // Conversions in pieces, first of the size by which the others fit, then of
+  // smaller ones (buffers that live at other times may lie in between).
+  int64_t scratch = getLargestConvertScratch(kernel);
+  while (placement.bytes > limit && scratch > kSmallestScratch) {
+    int64_t missing = placement.bytes - limit;
+    scratch = std::max(std::min(scratch - missing, scratch * 3 / 4),
+                       kSmallestScratch);
+    FailureOr<bool> changed = shrinkConvertScratch(kernel, scratch);
+    if (failed(changed))
+      return failure();
+    if (!*changed)
+      continue;
+    lifetimes = getSharedLifetimes(kernel);
+    placement = placeAll();
+  }
   if (placement.bytes > limit)
     return reportOverflow(kernel, lifetimes, placement.bytes, limit, whose,
                           reuse);

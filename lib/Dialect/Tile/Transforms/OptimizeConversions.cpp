@@ -7,6 +7,7 @@
 #include "LayoutLegalizer.h"
 #include "Uniformity.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/ConvertScratch.h"
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Layout/Conversion.h"
@@ -256,6 +257,10 @@ static bool hoistRoundTrips(KernelOp kernel) {
 // Forms
 //===----------------------------------------------------------------------===//
 
+/// No limit on scratch memory: tile-allocate-memory cuts conversions into
+/// pieces where it runs out.
+static constexpr int64_t kWholeFragment = int64_t(1) << 40;
+
 static LogicalResult chooseForm(ConvertOp op) {
   if (op.getChoiceAttr())
     return success();
@@ -279,34 +284,37 @@ static LogicalResult chooseForm(ConvertOp op) {
         ChoiceAttr::get(context, Path::Registers,
                         "threads keep their elements in other registers", {}));
     return success();
-  case layout::ConversionKind::InWarpShuffle:
+  case layout::ConversionKind::InWarpShuffle: {
+    // Shared memory where it takes less time.
+    int64_t bits =
+        std::max<int64_t>(op.getSource().getType().getElementBits(), 8);
+    int64_t clocks = layout::conversionClocks(
+        *conversion, source->layout.numThreads(), bits);
+    layout::Result<layout::SharedConversion> shared =
+        layout::planSharedConversion(source->layout, dest->layout, bits);
+    int64_t shuffles =
+        conversion->numShuffles() / conversion->elementsPerShuffle(bits);
+    if (shared && shared->clocks < clocks)
+      return assignConvertScratch(
+          op, kWholeFragment,
+          llvm::formatv("{0} shuffles would take {1}", shuffles, clocks).str());
     op.setChoiceAttr(ChoiceAttr::get(
         context, Path::Shuffle,
-        llvm::formatv(
-            "{0} shuffle{1} inside each warp: {2}", conversion->numShuffles(),
-            conversion->numShuffles() == 1 ? "" : "s", conversion->reason)
+        llvm::formatv("{0} shuffle{1} inside each warp, {2} clocks{3}: {4}",
+                      shuffles, shuffles == 1 ? "" : "s", clocks,
+                      shared ? llvm::formatv(" (through shared memory {0})",
+                                             shared->clocks)
+                                   .str()
+                             : "",
+                      conversion->reason)
             .str(),
         {}));
     return success();
+  }
   case layout::ConversionKind::ThroughShared:
     break;
   }
-  BufferType type = op.getSource().getType();
-  layout::Result<layout::SharedConversion> plan = layout::planSharedConversion(
-      source->layout, dest->layout, type.getElementBits());
-  if (!plan)
-    return op.emitError("convert: ") << plan.error();
-  AllocOp scratch = createAllocation(
-      getKernel(op),
-      BufferType::get(context, type.getShape(), type.getElementType(),
-                      MemorySpace::Shared,
-                      SharedLayoutAttr::get(context, plan->scratch)),
-      op.getSource(), "convert_scratch");
-  op.getScratchMutable().assign(scratch);
-  op.setChoiceAttr(
-      ChoiceAttr::get(context, Path::Scratch,
-                      "through shared memory: " + conversion->reason, {}));
-  return success();
+  return assignConvertScratch(op, kWholeFragment, conversion->reason);
 }
 
 Type mlir::tile::getReductionType(ReduceOp op) {

@@ -208,3 +208,32 @@ func.func @in_loop(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
   return
 }
 }
+
+// -----
+
+// A conversion makes do with the memory that the kernel leaves: pieces of some rows and columns of every warp.
+#rows = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
+#columns = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 1, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8), (4, 0, 16)]>
+module attributes {tile.options = #tile.options<{shared_limit = 3072 : i64}>} {
+// CHECK-LABEL: func.func @pieces
+func.func @pieces(%A: memref<64x64xf16>, %C: memref<64x64xf16>) {
+  %c1 = arith.constant 1 : i32
+  // CHECK: tile.kernel {{.*}}tile.shared_bytes = 2176 : i64
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK: tile.alloc "scratch" {{.*}}<4x1x8x4x1x4x2xf16, shared
+    %scratch = tile.alloc "scratch" : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    %kept = tile.alloc "kept" : !tile.buffer<1x64xf16, shared>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, fragment, #rows>
+    %b = tile.alloc "b" : !tile.buffer<64x64xf16, fragment, #columns>
+    tile.copy %A[%c0, %c0] [1, 64] to %kept[%c0, %c0] [1, 64] : memref<64x64xf16> to !tile.buffer<1x64xf16, shared>
+    tile.copy %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] : memref<64x64xf16> to !tile.buffer<64x64xf16, fragment, #rows>
+    // CHECK: tile.convert {{.*}} {choice = #tile.choice<scratch, "through shared memory in 4 pieces of 2048 bytes, as much as is left, {{[0-9]+}} clocks: other warps", {space = [4, 2, 8, 4, 2, 4, 2]}>}
+    tile.convert %a, %b scratch %scratch : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>> {choice = #tile.choice<scratch, "through shared memory, 100 clocks: other warps">} : !tile.buffer<64x64xf16, fragment, #rows>, !tile.buffer<64x64xf16, fragment, #columns>
+    tile.copy %b[%c0, %c0] [64, 64] to %C[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment, #columns> to memref<64x64xf16>
+    tile.copy %kept[%c0, %c0] [1, 64] to %C[%c0, %c0] [1, 64] : !tile.buffer<1x64xf16, shared> to memref<64x64xf16>
+  }
+  return
+}
+}

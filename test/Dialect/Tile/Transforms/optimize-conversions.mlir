@@ -19,9 +19,9 @@ func.func @forms(%n: i32, %A: memref<64x64xf16>) {
     %d = tile.alloc "d" : !tile.buffer<64x64xf16, fragment, #columns>
     // CHECK: tile.convert %a, %b {choice = #tile.choice<registers, "threads keep their elements in other registers">}
     tile.convert %a, %b : !tile.buffer<64x64xf16, fragment, #rows>, !tile.buffer<64x64xf16, fragment, #permuted>
-    // CHECK: tile.convert %a, %c {choice = #tile.choice<shuffle, "{{[0-9]+}} shuffles inside each warp: {{.*}}">}
+    // CHECK: tile.convert %a, %c {choice = #tile.choice<shuffle, "16 shuffles inside each warp, 64 clocks (through shared memory 136): {{.*}}">}
     tile.convert %a, %c : !tile.buffer<64x64xf16, fragment, #rows>, !tile.buffer<64x64xf16, fragment, #lanes>
-    // CHECK: tile.convert %a, %d scratch %[[SCRATCH]] : !tile.buffer<64x64xf16, shared, {{.*}} {choice = #tile.choice<scratch, "through shared memory: {{.*}}">}
+    // CHECK: tile.convert %a, %d scratch %[[SCRATCH]] : !tile.buffer<64x64xf16, shared, {{.*}} {choice = #tile.choice<scratch, "through shared memory, {{[0-9]+}} clocks: {{.*}}">}
     tile.convert %a, %d : !tile.buffer<64x64xf16, fragment, #rows>, !tile.buffer<64x64xf16, fragment, #columns>
     tile.copy %b[%c0, %c0] [64, 64] to %A[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment, #permuted> to memref<64x64xf16>
     tile.copy %c[%c0, %c0] [64, 64] to %A[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, fragment, #lanes> to memref<64x64xf16>
