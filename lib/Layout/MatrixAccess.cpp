@@ -39,7 +39,8 @@ static std::string matchLanes(const FragmentLayout &fragment, int elementDim,
 
 Result<MatrixAccess>
 tilemlir::layout::matchMatrixAccess(const FragmentLayout &fragment,
-                                    int64_t elementBits, int contiguousDim) {
+                                    int64_t elementBits, int contiguousDim,
+                                    bool allowPadding) {
   if (elementBits != 8 && elementBits != 16 && elementBits != 32)
     return Error{"8x8 matrices hold elements of 8, 16 or 32 bits, not " +
                  std::to_string(elementBits)};
@@ -48,9 +49,11 @@ tilemlir::layout::matchMatrixAccess(const FragmentLayout &fragment,
   if (fragment.numThreads() % kWarpSize != 0)
     return Error{std::to_string(fragment.numThreads()) +
                  " threads are not whole warps"};
-  if (fragment.hasPadding())
-    return Error{"the fragment has padding"};
   const int64_t packed = 32 / elementBits;
+  if (fragment.hasPadding() &&
+      (!allowPadding || fragment.shape()[1 - contiguousDim] % 8 != 0 ||
+       fragment.shape()[contiguousDim] % std::max<int64_t>(8, 4 * packed) != 0))
+    return Error{"the fragment has padding"};
   if (fragment.numRegisters() % packed != 0)
     return Error{"the elements of a thread do not fill 32-bit registers"};
 
@@ -97,7 +100,14 @@ std::vector<int64_t> tilemlir::layout::matrixRowCoordinate(
       matrixThreadOffset(fragment, access, thread);
   std::vector<int64_t> offset =
       matrixOffset(fragment, access, matrices[position]);
-  for (size_t dim = 0; dim < coordinate.size(); ++dim)
+  for (size_t dim = 0; dim < coordinate.size(); ++dim) {
     coordinate[dim] += offset[dim];
+    const int64_t extent = fragment.shape()[dim];
+    const int64_t width = static_cast<int>(dim) == access.rowDim
+                              ? 8
+                              : 4 * access.registersPerMatrix;
+    if (coordinate[dim] >= extent)
+      coordinate[dim] = extent - width + coordinate[dim] % width;
+  }
   return coordinate;
 }

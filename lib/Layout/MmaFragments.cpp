@@ -21,12 +21,12 @@ int64_t tilemlir::layout::mmaAtomK(int64_t elementBits) {
 
 Result<MmaFragment> tilemlir::layout::mmaAccumulator(int64_t m, int64_t n,
                                                      const WarpGrid &grid) {
-  std::string message = checkDivides("M", m, grid.warpsM, "warps along M", 16);
+  std::string message = checkDivides("M", m, 1, nullptr, 16);
   if (message.empty())
     message = checkDivides("N", n, grid.warpsN, "warps along N", 8);
   if (!message.empty())
     return Error{std::move(message)};
-  const int64_t rows = m / grid.warpsM, columns = n / grid.warpsN;
+  const int64_t rows = rowsOfWarp(m, grid), columns = n / grid.warpsN;
   return makeFragment(
       {m, n},
       {{4, 1, 2},
@@ -42,9 +42,10 @@ namespace {
 /// What distinguishes the two operands of an instruction. The free dimension is
 /// M of A, N of B.
 struct OperandSide {
-  const char *dim, *warps;
+  const char *dim;
   int64_t free;
-  int64_t warpsAlong;
+  /// Free indices of a warp; those beyond `free` are padding.
+  int64_t perWarp;
   /// Free indices of one instruction: 8 for each register along that dimension.
   int64_t atomFree;
   /// The dimension of the free index in the tile.
@@ -57,13 +58,12 @@ static Result<MmaFragment> mmaOperand(const OperandSide &side, int64_t k,
                                       std::vector<Mode> warpModes) {
   std::string message = checkAtomK(k, elementBits, atomK);
   if (message.empty())
-    message = checkDivides(side.dim, side.free, side.warpsAlong, side.warps,
-                           side.atomFree);
+    message = checkDivides(side.dim, side.free, 1, nullptr, side.atomFree);
   if (!message.empty())
     return Error{std::move(message)};
   const int dimF = side.freeDim, dimK = 1 - dimF;
   const int64_t packed = 32 / elementBits;
-  const int64_t perWarp = side.free / side.warpsAlong;
+  const int64_t perWarp = side.perWarp;
   const int64_t halves = atomK / (4 * packed);
   const int64_t freeRegisters = side.atomFree / 8;
 
@@ -88,9 +88,9 @@ Result<MmaFragment> tilemlir::layout::mmaOperandA(int64_t m, int64_t k,
                                                   const WarpGrid &grid,
                                                   bool transposed) {
   const int dimM = transposed ? 1 : 0;
-  return mmaOperand({"M", "warps along M", m, grid.warpsM, 16, dimM}, k,
-                    elementBits, atomK,
-                    {{grid.warpsM, dimM, m / std::max<int64_t>(grid.warpsM, 1)},
+  const int64_t rows = rowsOfWarp(m, grid);
+  return mmaOperand({"M", m, rows, 16, dimM}, k, elementBits, atomK,
+                    {{grid.warpsM, dimM, rows},
                      replicaMode(grid.warpsN),
                      replicaMode(grid.replicas)});
 }
@@ -101,10 +101,13 @@ Result<MmaFragment> tilemlir::layout::mmaOperandB(int64_t k, int64_t n,
                                                   const WarpGrid &grid,
                                                   bool transposed) {
   const int dimN = transposed ? 0 : 1;
-  return mmaOperand({"N", "warps along N", n, grid.warpsN, 8, dimN}, k,
-                    elementBits, atomK,
+  std::string message = checkDivides("N", n, grid.warpsN, "warps along N", 8);
+  if (!message.empty())
+    return Error{std::move(message)};
+  const int64_t columns = n / grid.warpsN;
+  return mmaOperand({"N", n, columns, 8, dimN}, k, elementBits, atomK,
                     {replicaMode(grid.warpsM),
-                     {grid.warpsN, dimN, n / std::max<int64_t>(grid.warpsN, 1)},
+                     {grid.warpsN, dimN, columns},
                      replicaMode(grid.replicas)});
 }
 

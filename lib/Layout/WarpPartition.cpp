@@ -6,10 +6,12 @@
 
 #include "tilemlir/Layout/WarpPartition.h"
 
-#include <numeric>
+#include "Digits.h"
+
 #include <string>
 
 using namespace tilemlir::layout;
+using namespace tilemlir::layout::detail;
 
 static std::string verifySizes(int64_t m, int64_t n, int64_t warps,
                                int64_t atomM, int64_t atomN) {
@@ -71,6 +73,25 @@ Result<WarpGrid> tilemlir::layout::partitionWarps(int64_t m, int64_t n,
   }
   }
   grid.replicas = warps / (grid.warpsM * grid.warpsN);
+  return grid;
+}
+
+int64_t tilemlir::layout::rowsOfWarp(int64_t m, const WarpGrid &grid,
+                                     int64_t atomM) {
+  return ceilDiv(ceilDiv(m, atomM), std::max<int64_t>(grid.warpsM, 1)) * atomM;
+}
+
+Result<WarpGrid> tilemlir::layout::partitionRows(int64_t m, int64_t n,
+                                                 int64_t warps, int64_t atomM,
+                                                 int64_t atomN) {
+  std::string message = verifySizes(m, n, warps, atomM, atomN);
+  if (!message.empty())
+    return Error{std::move(message)};
+  const int64_t atomsM = m / atomM;
+  const int64_t needed = ceilDiv(atomsM, ceilDiv(atomsM, warps));
+  WarpGrid grid;
+  grid.warpsM = warps % needed == 0 ? needed : warps;
+  grid.replicas = warps / grid.warpsM;
   return grid;
 }
 

@@ -35,16 +35,19 @@ struct MatrixAccess {
 };
 
 /// Tests whether `fragment` can be moved with ldmatrix/stmatrix from/to a
-/// buffer in which `contiguousDim` is contiguous (2-D, no padding inside a
-/// matrix). The error says which digit is wrong.
+/// buffer in which `contiguousDim` is contiguous (2-D). The error says which
+/// digit is wrong. Padding is refused unless `allowPadding`: then whole
+/// matrices may be padding, which are good for loads only.
 Result<MatrixAccess> matchMatrixAccess(const FragmentLayout &fragment,
-                                       int64_t elementBits, int contiguousDim);
+                                       int64_t elementBits, int contiguousDim,
+                                       bool allowPadding = false);
 
 /// Coordinate of the row that `thread` addresses in an instruction that moves
 /// the `matrices` (1, 2 or 4 matrix numbers) of the fragment. Lanes beyond 8 x
 /// count repeat earlier ones, which the hardware ignores. Equals
 /// matrixThreadOffset(thread) + (offset of the matrix of this lane), which is
-/// how code should be generated: the first part once per thread.
+/// how code should be generated: the first part once per thread. Matrices of
+/// padding are those at the end of the tile instead.
 std::vector<int64_t> matrixRowCoordinate(const FragmentLayout &fragment,
                                          const MatrixAccess &access,
                                          int64_t thread,

@@ -23,7 +23,8 @@ enum class WarpPolicy {
 };
 
 /// warpsM * warpsN * replicas == number of warps. Every warp gets equally many
-/// whole atoms; leftover warps repeat the work of others and store nothing.
+/// whole atoms (after partitionRows, those beyond M are padding); leftover
+/// warps repeat the work of others and store nothing.
 struct WarpGrid {
   int64_t warpsM = 1;
   int64_t warpsN = 1;
@@ -46,6 +47,16 @@ struct WarpGrid {
 Result<WarpGrid> partitionWarps(int64_t m, int64_t n, int64_t warps,
                                 WarpPolicy policy, int64_t atomM = 16,
                                 int64_t atomN = 8);
+
+/// All warps along M, each with all columns, whether or not the atoms of M
+/// divide among them: as many atoms for each as the fullest warp needs, the
+/// last warps having fewer or none (`warpsM` need not divide M / atomM). Warps
+/// that divide into equal groups of which one suffices repeat the work instead.
+Result<WarpGrid> partitionRows(int64_t m, int64_t n, int64_t warps,
+                               int64_t atomM = 16, int64_t atomN = 8);
+
+/// Rows of a warp under `grid`: whole atoms, as many as the fullest warp needs.
+int64_t rowsOfWarp(int64_t m, const WarpGrid &grid, int64_t atomM = 16);
 
 /// Checks a grid chosen by the user: `warpsM * warpsN` must divide `warps` and
 /// the atoms must divide among the warps; leftover warps become replicas.

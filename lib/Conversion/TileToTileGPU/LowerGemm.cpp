@@ -100,8 +100,11 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
   int contiguousIteration = contiguous ? loader->iterationDim[*contiguous] : -1;
   if (contiguousIteration < 0)
     return loader;
-  auto access = layout::matchMatrixAccess(
-      fragment.layout, type.getElementBits(), contiguousIteration);
+  // Warps may have rows beyond the tile: what they load there is multiplied,
+  // and the sums are padding.
+  auto access =
+      layout::matchMatrixAccess(fragment.layout, type.getElementBits(),
+                                contiguousIteration, /*allowPadding=*/true);
   if (!access)
     return loader;
   // Rows of 16 bytes must be whole in the buffer.
@@ -115,13 +118,20 @@ KernelLowering::prepareOperand(tile::GemmOp op, Value buffer,
   int64_t perAtom = fragment.registersPerAtom / access->registersPerMatrix;
   SmallVector<MatrixGroup> all;
   for (int64_t step = 0; step < fragment.innerAtoms; ++step) {
+    SmallVector<MatrixGroup> groups;
     SmallVector<int64_t> matrices;
-    for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
+    for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer) {
       for (int64_t i = 0; i < perAtom; ++i)
         matrices.push_back(fragment.firstRegister(outer, step) /
                                access->registersPerMatrix +
                            i);
-    loader->groups.push_back(groupMatrices(matrices));
+      // Atoms of which some warps have none are addressed on their own.
+      if (outer + 1 < fragment.outerAtoms && !fragment.layout.hasPadding())
+        continue;
+      llvm::append_range(groups, groupMatrices(matrices));
+      matrices.clear();
+    }
+    loader->groups.push_back(groups);
     loader->firstAddress.push_back(all.size());
     all.append(loader->groups.back());
   }
@@ -183,15 +193,17 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader,
     auto type = cast<tile::BufferType>(loader.buffer.getType());
     for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
       for (int64_t i = 0; i < fragment.registersPerAtom; ++i) {
-        std::vector<int64_t> constants = fragment.layout.registerOffset(
-            fragment.firstRegister(outer, step) + i);
+        int64_t first = fragment.firstRegister(outer, step);
+        std::vector<int64_t> constants =
+            fragment.layout.registerOffset(first + i);
         Coordinates coordinates(type.getRank());
         for (auto [dim, from] : llvm::enumerate(loader.iterationDim))
           if (from >= 0) {
             coordinates[dim] = threadPart[from];
             coordinates[dim].constant += constants[from];
           }
-        lanes.push_back({coordinates, {}});
+        lanes.push_back(
+            {coordinates, occupancyPredicate(fragment.layout, first + i)});
       }
     FailureOr<SmallVector<Value>> loaded =
         load(loader.op, loader.buffer, lanes, false, {});
@@ -353,7 +365,7 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
           coordinates[dim] = threadPart[from];
           coordinates[dim].constant += constants[from];
         }
-      lanes.push_back({coordinates, {}});
+      lanes.push_back({coordinates, occupancyPredicate(c->layout, r)});
     }
     FailureOr<SmallVector<Value>> loaded =
         load(op, op.getC(), lanes, false, {});
@@ -361,7 +373,7 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
       return failure();
     acc = *loaded;
     for (LaneAccess &lane : lanes)
-      lane.predicate = primary;
+      lane.predicate = ix.both(lane.predicate, primary);
     if (primary)
       tile_gpu::WarpSyncOp::create(b, ix.loc());
   }

@@ -56,10 +56,12 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
     ArrayRef<SmallVector<int64_t, 4>> groups) {
   // Row coordinates by thread; groups that differ by a constant share a table.
   std::vector<std::vector<std::vector<int64_t>>> tables; // [table][dim][thread]
-  SmallVector<Coordinates> addressed;
   int rank = fragment.rank();
   SmallVector<Coordinates> threadParts;
-  for (ArrayRef<int64_t> group : groups) {
+  // By table: its groups, and their coordinates.
+  SmallVector<SmallVector<size_t>> groupsOf;
+  SmallVector<SmallVector<Coordinates>> addressed;
+  for (auto [number, group] : llvm::enumerate(groups)) {
     std::vector<int64_t> matrices(group.begin(), group.end());
     std::vector<std::vector<int64_t>> table(rank,
                                             std::vector<int64_t>(threads));
@@ -87,6 +89,8 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
         parts.push_back(threadCoordinate(table[d]));
       tables.push_back(std::move(table));
       threadParts.push_back(parts);
+      groupsOf.emplace_back();
+      addressed.emplace_back();
       delta.assign(rank, 0);
     }
     Coordinates coordinates(offsets);
@@ -99,9 +103,20 @@ FailureOr<SmallVector<SharedAddress>> KernelLowering::matrixAddresses(
     }
     if (failed(mapToAllocation(op, buffer, coordinates)))
       return failure();
-    addressed.push_back(coordinates);
+    groupsOf[chosen].push_back(number);
+    addressed[chosen].push_back(coordinates);
   }
-  return sharedAddresses(op, buffer, addressed);
+  // Addresses share bases with those of the same table.
+  SmallVector<SharedAddress> result(groups.size());
+  for (auto [numbers, coordinates] : llvm::zip_equal(groupsOf, addressed)) {
+    FailureOr<SmallVector<SharedAddress>> addresses =
+        sharedAddresses(op, buffer, coordinates);
+    if (failed(addresses))
+      return failure();
+    for (auto [number, address] : llvm::zip_equal(numbers, *addresses))
+      result[number] = address;
+  }
+  return result;
 }
 
 LogicalResult KernelLowering::copyMatrices(Operation *op, Value buffer,

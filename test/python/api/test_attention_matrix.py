@@ -54,7 +54,7 @@ def test_assembles(arch, one):
 
 
 def test_without_a_producer_where_its_slots_would_not_fit():
-    """The scratch of a conversion takes the place of a tile that only a producer would keep alive."""
-    one = Configuration(64, 192, 256, 63, 384, 1, True)
+    """One tile takes the place of another that only a producer would keep alive."""
+    one = Configuration(64, 208, 256, 63, 128, 1, True)
     kernel = tile.compile(attention(one), target="sm_90a")
     assert any("no producer warps" in note and "bytes of shared memory" in note for note in kernel.explain().notes)

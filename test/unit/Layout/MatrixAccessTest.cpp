@@ -130,6 +130,33 @@ TEST(accumulatorsAreStoredByStmatrix) {
   }
 }
 
+TEST(matricesOfPaddingAreReadFromTheTile) {
+  for (bool transposed : {false, true}) {
+    const WarpGrid grid{8, 1, 1};
+    auto a = mmaOperandA(176, 64, 16, 16, grid, transposed);
+    REQUIRE(a);
+    const int contiguous = 1;
+    EXPECT_EQ(matchMatrixAccess(a->layout, 16, contiguous).error(),
+              "the fragment has padding");
+    auto access = matchMatrixAccess(a->layout, 16, contiguous, true);
+    REQUIRE(access);
+    EXPECT_EQ(access->transposed, transposed);
+    for (int64_t thread = 0; thread < 256; ++thread)
+      for (int64_t matrix = 0; matrix < access->numMatrices; ++matrix) {
+        Coordinate row =
+            matrixRowCoordinate(a->layout, *access, thread, {matrix});
+        EXPECT_TRUE(inside(row, a->layout.shape()));
+        EXPECT_EQ(row[access->columnDim] % 8, 0);
+        Coordinate plain = matrixThreadOffset(a->layout, *access, thread);
+        Coordinate offset = matrixOffset(a->layout, *access, matrix);
+        for (size_t dim = 0; dim < plain.size(); ++dim)
+          plain[dim] += offset[dim];
+        if (inside(plain, a->layout.shape()))
+          EXPECT_EQ(plain, row);
+      }
+  }
+}
+
 TEST(otherFragmentsAreRefused) {
   auto c = mmaAccumulator(64, 64, WarpGrid{4, 1, 1});
   REQUIRE(c);

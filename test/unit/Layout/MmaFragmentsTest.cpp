@@ -159,11 +159,39 @@ TEST(rowStatisticsServeTheRows) {
   }
 }
 
+TEST(rowsBeyondTheTileArePadding) {
+  // 7 row blocks on 8 warps, 11 on 8: the last ones have fewer or none.
+  for (int64_t m : {112, 176})
+    for (bool transposed : {false, true}) {
+      const WarpGrid grid{8, 1, 1};
+      const int64_t rows = rowsOfWarp(m, grid);
+      auto c = mmaAccumulator(m, 64, grid);
+      auto a = mmaOperandA(m, 64, 16, 16, grid, transposed);
+      REQUIRE(c && a);
+      EXPECT_TRUE(c->layout.isBijectiveModuloReplicas());
+      EXPECT_EQ(c->layout.numRegisters(), rows * 64 / 32);
+      for (int64_t thread = 0; thread < 256; ++thread)
+        for (int64_t r = 0; r < c->layout.numRegisters(); ++r) {
+          const int64_t atom = r / 4;
+          auto [row, column] = accumulatorElement(thread % 32, r % 4);
+          row += thread / 32 * rows + atom / 8 * 16;
+          column += atom % 8 * 8;
+          EXPECT_EQ(c->layout.isPadding(thread, r), row >= m);
+          if (row < m)
+            EXPECT_EQ(c->layout.coordinates(thread, r),
+                      (std::vector<int64_t>{row, column}));
+        }
+      // The weights of attention: the sums are the operand.
+      if (!transposed)
+        EXPECT_TRUE(c->layout.isSameMap(a->layout));
+    }
+}
+
 TEST(fragmentErrorsNameTheSizes) {
   EXPECT_EQ(mmaAccumulator(64, 24, WarpGrid{1, 2, 1}).error(),
             "N = 24 is not a multiple of 8 for each of 2 warps along N");
   EXPECT_EQ(mmaAccumulator(40, 24, WarpGrid{1, 1, 1}).error(),
-            "M = 40 is not a multiple of 16 for each of 1 warps along M");
+            "M = 40 is not a multiple of 16");
   EXPECT_EQ(mmaOperandA(64, 24, 16, 16, WarpGrid{}).error(),
             "K = 24 is not a multiple of 16");
   EXPECT_EQ(mmaOperandA(64, 64, 16, 32, WarpGrid{}).error(),

@@ -68,6 +68,24 @@ TEST(fullPoliciesSpillTheRest) {
               (WarpGrid{1, 5, 1}));
 }
 
+TEST(rowsGoToAllWarps) {
+  for (int64_t atoms = 1; atoms <= 16; ++atoms)
+    for (int64_t warps = 1; warps <= 16; ++warps) {
+      auto grid = partitionRows(16 * atoms, 64, warps);
+      REQUIRE(grid);
+      EXPECT_EQ(grid->numWarps(), warps);
+      EXPECT_EQ(grid->warpsN, 1);
+      // No warp has more rows than it must, and all rows are there.
+      const int64_t rows = rowsOfWarp(16 * atoms, *grid);
+      EXPECT_EQ(rows, (atoms + warps - 1) / warps * 16);
+      EXPECT_TRUE(rows * grid->warpsM >= 16 * atoms);
+    }
+  EXPECT_TRUE(*partitionRows(112, 64, 8) == (WarpGrid{8, 1, 1}));
+  EXPECT_TRUE(*partitionRows(96, 64, 12) == (WarpGrid{6, 1, 2}));
+  EXPECT_TRUE(*partitionRows(128, 64, 8) == (WarpGrid{8, 1, 1}));
+  EXPECT_FALSE(partitionRows(40, 64, 4));
+}
+
 TEST(partitionErrorsNameTheSizes) {
   EXPECT_EQ(partitionWarps(24, 64, 4, WarpPolicy::Square).error(),
             "M = 24 of the 24x64 tile is not a positive multiple of 16");

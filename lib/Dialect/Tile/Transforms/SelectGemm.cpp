@@ -10,6 +10,7 @@
 #include "InstructionSelection.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+#include "tilemlir/Layout/Conversion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -155,6 +156,37 @@ PartitionPolicy mlir::tile::getPartitionPolicy(GemmOp op) {
   return {};
 }
 
+/// Multiply-adds of 16-bit elements that mma.sync does per clock of a
+/// multiprocessor (A100 whitepaper: 4 tensor cores of 256; H100 does not reach
+/// more than twice of it this way).
+static constexpr int64_t kMultiplyAddsPerClock = 1024;
+/// Bytes that shared memory moves per clock (CUDA C++ programming guide).
+static constexpr int64_t kSharedBytesPerClock = 128;
+
+/// Whether two products of which the first one's result is the second one's
+/// operand A take less time with the rows spread over all warps, some of which
+/// then have fewer or none, than with columns spread too, whereupon rows have
+/// to be reduced and exchanged between warps. `m`, `n`, `k` are the sizes of
+/// either product, `columns` those of what is exchanged.
+static bool preferWholeRows(int64_t m, int64_t n, int64_t k, int64_t columns,
+                            int64_t bits, const layout::WarpGrid &grid,
+                            const layout::WarpGrid &rows) {
+  if (grid.warpsN == 1 || rows == grid)
+    return false;
+  auto multiplyAdds = [&](const layout::WarpGrid &grid) {
+    return grid.numWarps() * layout::rowsOfWarp(m, grid) * (n / grid.warpsN) *
+           k;
+  };
+  int64_t saved =
+      2 * (multiplyAdds(rows) - multiplyAdds(grid)) / kMultiplyAddsPerClock;
+  // Every warp reads all columns of its rows; a maximum and a sum of each row
+  // cross warps as well. Each of the three takes a barrier on either side.
+  int64_t exchanged =
+      m * columns * bits / 8 * (1 + grid.warpsN) / kSharedBytesPerClock +
+      6 * layout::kBarrierClocks;
+  return saved < exchanged;
+}
+
 LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   if (op.getChoiceAttr())
     return success();
@@ -208,6 +240,22 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   if (!grid)
     return chooseFma("mma.sync m16n8 does not fit: " + grid.error());
   choice.grid = *grid;
+  bool feeds = feedsRegisterOperand(op);
+  if ((feeds || op.getA().getType().isFragment()) &&
+      op.getPolicy() == WarpPolicy::Square &&
+      op.getC().getType().isFragment()) {
+    layout::Result<layout::WarpGrid> rows = layout::partitionRows(
+        m, n, threads / layout::kWarpSize, choice.m, choice.n);
+    if (rows && preferWholeRows(m, n, k, feeds ? n : k, bits, *grid, *rows)) {
+      choice.grid = *rows;
+      int64_t rowsPerWarp = layout::rowsOfWarp(m, *rows);
+      int64_t busy = (m + rowsPerWarp - 1) / rowsPerWarp * rows->replicas;
+      policy.reason += llvm::formatv(
+          "; {0} of {1} warps have rows, which costs less than to exchange "
+          "parts of rows",
+          busy, rows->numWarps());
+    }
+  }
 
   std::string instruction =
       llvm::formatv("mma.sync.m16n8k{0} {1} x {2} -> {3}", choice.k,

@@ -618,3 +618,52 @@ func.func @copy(%A: memref<?x?xf16>, %n: i32) {
   return
 }
 }
+
+// -----
+
+// 7 row blocks on 8 warps: one warp without rows costs less than parts of rows that warps exchange.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @rows_on_some_warps
+// CHECK: tile.gemm {{.*}}"mma.sync.m16n8k16 f16 x f16 -> f32 on sm_80; warps along M because the result becomes operand A of another gemm from registers; 7 of 8 warps have rows, which costs less than to exchange parts of rows", {instruction = [16, 8, 16], warps = [8, 1, 1]}
+// CHECK: tile.gemm {{.*}}"mma.sync.m16n8k16 f16 x f16 -> f32 on sm_80; warps along M because A is in registers; 7 of 8 warps have rows, which costs less than to exchange parts of rows", {instruction = [16, 8, 16], warps = [8, 1, 1]}
+func.func @rows_on_some_warps(%n: i32) {
+  tile.kernel "k" grid(%n) threads(256) {
+  ^bb0(%bx: i32):
+    %q = tile.alloc "q" : !tile.buffer<112x64xf16, shared>
+    %k = tile.alloc "k" : !tile.buffer<64x64xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<112x64xf32, fragment>
+    %p = tile.alloc "p" : !tile.buffer<112x64xf16, fragment>
+    %o = tile.alloc "o" : !tile.buffer<112x64xf32, fragment>
+    %c0 = arith.constant 0 : i32
+    tile.gemm %q, %k, %s {transpose_b} : !tile.buffer<112x64xf16, shared>, !tile.buffer<64x64xf16, shared>, !tile.buffer<112x64xf32, fragment>
+    tile.copy %s[%c0, %c0] [112, 64] to %p[%c0, %c0] [112, 64] : !tile.buffer<112x64xf32, fragment> to !tile.buffer<112x64xf16, fragment>
+    tile.gemm %p, %k, %o : !tile.buffer<112x64xf16, fragment>, !tile.buffer<64x64xf16, shared>, !tile.buffer<112x64xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
+// 4 row blocks on 6 warps: warps without rows would cost more than the exchange.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @columns_too
+// CHECK: tile.gemm {{.*}}warps = [2, 3, 1]
+// CHECK: tile.gemm {{.*}}warps = [2, 3, 1]
+func.func @columns_too(%n: i32) {
+  tile.kernel "k" grid(%n) threads(192) {
+  ^bb0(%bx: i32):
+    %q = tile.alloc "q" : !tile.buffer<64x256xf16, shared>
+    %k = tile.alloc "k" : !tile.buffer<96x256xf16, shared>
+    %v = tile.alloc "v" : !tile.buffer<96x192xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<64x96xf32, fragment>
+    %p = tile.alloc "p" : !tile.buffer<64x96xf16, fragment>
+    %o = tile.alloc "o" : !tile.buffer<64x192xf32, fragment>
+    %c0 = arith.constant 0 : i32
+    tile.gemm %q, %k, %s {transpose_b} : !tile.buffer<64x256xf16, shared>, !tile.buffer<96x256xf16, shared>, !tile.buffer<64x96xf32, fragment>
+    tile.copy %s[%c0, %c0] [64, 96] to %p[%c0, %c0] [64, 96] : !tile.buffer<64x96xf32, fragment> to !tile.buffer<64x96xf16, fragment>
+    tile.gemm %p, %v, %o : !tile.buffer<64x96xf16, fragment>, !tile.buffer<96x192xf16, shared>, !tile.buffer<64x192xf32, fragment>
+  }
+  return
+}
+}
