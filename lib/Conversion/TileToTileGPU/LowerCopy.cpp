@@ -70,26 +70,21 @@ template <typename Op> static CopyOperands operandsOf(Op op) {
   return result;
 }
 
-/// The copied part of a fragment, without unit dimensions.
-static FailureOr<FragmentView> sliceFragment(Operation *op, IndexBuilder &ix,
-                                             FragmentView view,
-                                             const Side &side) {
-  auto refuse = [&](const std::string &reason) {
-    return op->emitOpError()
-           << "cannot copy this part of fragment '"
-           << tile::getUserName(side.storage) << "': " << reason;
-  };
+/// The copied part of a fragment, without unit dimensions, if it is a set of
+/// registers.
+static layout::Result<FragmentView>
+sliceFragment(IndexBuilder &ix, FragmentView view, const Side &side) {
   for (size_t dim = 0; dim < side.sizes.size(); ++dim) {
     Coordinate start = ix.fromValue(side.offsets[dim]);
     if (start.isConstant() && start.constant == 0 &&
         side.sizes[dim] == view.layout.shape()[dim])
       continue;
     if (!start.isConstant())
-      return refuse("its offset is not a constant");
+      return layout::Error{"its offset is not a constant"};
     auto slice =
         view.layout.sliceRegisters(dim, start.constant, side.sizes[dim]);
     if (!slice)
-      return refuse(slice.error());
+      return layout::Error{slice.error()};
     std::vector<int64_t> registers;
     for (int64_t r : slice->registers)
       registers.push_back(r < 0 ? -1 : view.registers[r]);
@@ -101,7 +96,7 @@ static FailureOr<FragmentView> sliceFragment(Operation *op, IndexBuilder &ix,
       continue;
     auto dropped = view.layout.dropUnitDim(dim);
     if (!dropped)
-      return refuse(dropped.error());
+      return layout::Error{dropped.error()};
     view.layout = *dropped;
   }
   return view;
@@ -116,6 +111,25 @@ static Coordinates coordinatesIn(IndexBuilder &ix, const Side &side,
     if (from >= 0)
       result[dim] = ix.add(result[dim], iteration[from]);
   return result;
+}
+
+bool KernelLowering::restrictToPart(Coordinates &coordinates, Value &predicate,
+                                    ArrayRef<Coordinate> start,
+                                    ArrayRef<int64_t> sizes) {
+  Coordinates inside;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    Coordinate coordinate = ix.sub(coordinates[dim], start[dim]);
+    std::optional<bool> within = coordinate.isWithin(size);
+    if (within && !*within)
+      return false;
+    if (!within)
+      predicate = ix.both(
+          predicate, ix.lessUnsigned(ix.materialize(coordinate), ix.i32(size)));
+    if (size != 1)
+      inside.push_back(coordinate);
+  }
+  coordinates = inside;
+  return true;
 }
 
 LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
@@ -141,11 +155,22 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   // The distribution.
   std::optional<FragmentView> sourceView, destView;
   layout::FragmentLayout layout;
+  // The fragment of which a part is copied that is no set of registers: all its
+  // registers take part, where they hold elements of the part.
+  const Side *owners = nullptr;
   auto viewOf = [&](const Side &side) -> FailureOr<FragmentView> {
     FailureOr<FragmentView> view = viewFragment(op, side.storage);
     if (failed(view))
       return failure();
-    return sliceFragment(op, ix, *view, side);
+    layout::Result<FragmentView> slice = sliceFragment(ix, *view, side);
+    if (slice)
+      return *slice;
+    if (source.isFragment() && dest.isFragment())
+      return op->emitOpError()
+             << "cannot copy this part of fragment '"
+             << tile::getUserName(side.storage) << "': " << slice.error();
+    owners = &side;
+    return view;
   };
   if (source.isFragment()) {
     FailureOr<FragmentView> view = viewOf(source);
@@ -209,11 +234,13 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   }
 
   // Matrix moves between shared memory and fragments.
-  if (copy.path == tile::Path::Ldmatrix && destView && source.isShared())
+  if (copy.path == tile::Path::Ldmatrix && destView && source.isShared() &&
+      !owners)
     return copyMatrices(op, source.storage, sourceOffsets, source.iterationDim,
                         *destView, dest.elementType, source.elementType,
                         /*isLoad=*/true);
-  if (copy.path == tile::Path::Stmatrix && sourceView && dest.isShared())
+  if (copy.path == tile::Path::Stmatrix && sourceView && dest.isShared() &&
+      !owners)
     return copyMatrices(op, dest.storage, destOffsets, dest.iterationDim,
                         *sourceView, source.elementType, dest.elementType,
                         /*isLoad=*/false);
@@ -237,6 +264,11 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
   }
   int innermost = layout.rank() - 1;
   int64_t run = innermost >= 0 ? layout.contiguousElements(innermost) : 1;
+  ArrayRef<Coordinate> partStart =
+      source.isFragment() ? ArrayRef<Coordinate>(sourceOffsets) : destOffsets;
+  bool partInRuns = owners && innermost >= 0 && partStart.back().isConstant() &&
+                    partStart.back().constant % run == 0 &&
+                    owners->sizes.back() % run == 0;
   Value primary = perThread || destView ? Value() : primaryPredicate(layout);
   ArrayRef<Coordinate> threadPart = threadOffsets(layout);
   struct Lane {
@@ -252,6 +284,16 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
     for (int d = 0; d < layout.rank(); ++d)
       iteration[d].constant += constants[d];
     Value occupied = occupancyPredicate(layout, r - r % run);
+    if (owners) {
+      // Vectors of which the part takes all or nothing have one predicate.
+      Coordinates first(iteration);
+      if (partInRuns)
+        first.back().constant -= r % run;
+      if (!restrictToPart(first, occupied, partStart, owners->sizes))
+        continue;
+      Value known;
+      restrictToPart(iteration, known, partStart, owners->sizes);
+    }
     Lane lane{r, {}, {}};
     lane.source.predicate =
         ix.both(ambientPredicate, ix.both(occupied, primary));
@@ -280,10 +322,11 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
 
   SmallVector<Value> destRegisters, sourceRegisters;
   if (destView) {
-    bool whole = static_cast<int64_t>(destView->registers.size()) ==
-                 tile_gpu::getRegisterType(
-                     cast<tile::BufferType>(destView->alloc.getType()))
-                     .getNumElements();
+    bool whole =
+        !owners && static_cast<int64_t>(destView->registers.size()) ==
+                       tile_gpu::getRegisterType(
+                           cast<tile::BufferType>(destView->alloc.getType()))
+                           .getNumElements();
     if (whole)
       destRegisters.assign(destView->registers.size(),
                            zero(tile::getScalarType(dest.elementType)));
@@ -323,9 +366,19 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
     }
     values = convertScalars(values, source.elementType, dest.elementType);
     if (destView) {
-      for (auto [lane, value] : llvm::zip_equal(part, values))
-        if (destView->registers[lane.reg] >= 0)
-          destRegisters[destView->registers[lane.reg]] = value;
+      for (auto [lane, value] : llvm::zip_equal(part, values)) {
+        int64_t held = destView->registers[lane.reg];
+        if (held < 0)
+          continue;
+        // Registers of threads that hold nothing of the part keep what they
+        // have.
+        Value predicate = owners ? lane.source.predicate : Value();
+        destRegisters[held] =
+            predicate ? arith::SelectOp::create(b, ix.loc(), predicate, value,
+                                                destRegisters[held])
+                            .getResult()
+                      : value;
+      }
       continue;
     }
     SmallVector<LaneAccess> accesses;

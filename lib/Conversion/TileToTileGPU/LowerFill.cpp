@@ -1,6 +1,7 @@
 //===- LowerFill.cpp - tile.fill --------------------------------*- C++ -*-===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Layout/BlockedLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,10 +9,67 @@
 using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
+LogicalResult KernelLowering::fillPart(tile::FillOp op) {
+  // How the elements are numbered does not matter: they all become the same.
+  Value part = op.getDest();
+  while (Operation *reshape = part.getDefiningOp<tile::ReshapeOp>())
+    part = reshape->getOperand(0);
+  Coordinates start;
+  SmallVector<int64_t> sizes;
+  while (!tile::getFragmentView(part)) {
+    auto subview = part.getDefiningOp<tile::SubviewOp>();
+    if (!subview) {
+      // Says what cannot be viewed.
+      (void)viewFragment(op, part);
+      return failure();
+    }
+    SmallVector<int64_t> kept =
+        keptDimensions(subview.getSizes(),
+                       cast<tile::BufferType>(subview.getType()).getShape());
+    Coordinates outer;
+    SmallVector<int64_t> outerSizes(subview.getSizes());
+    for (Value offset : subview.getOffsets())
+      outer.push_back(ix.fromValue(offset));
+    if (!sizes.empty())
+      for (auto [inner, dim] : llvm::enumerate(kept)) {
+        outer[dim] = ix.add(outer[dim], start[inner]);
+        outerSizes[dim] = sizes[inner];
+      }
+    start = std::move(outer);
+    sizes = std::move(outerSizes);
+    part = subview.getSource();
+  }
+  FailureOr<FragmentView> view = viewFragment(op, part);
+  if (failed(view))
+    return failure();
+  SmallVector<Value> registers = readRegisters(view->alloc);
+  ArrayRef<Coordinate> threadPart = threadOffsets(view->layout);
+  for (auto [r, held] : llvm::enumerate(view->registers)) {
+    if (held < 0 || view->layout.occupancy(r) == layout::Occupancy::Never)
+      continue;
+    Coordinates coordinates(threadPart);
+    std::vector<int64_t> constants = view->layout.registerOffset(r);
+    for (int d = 0; d < view->layout.rank(); ++d)
+      coordinates[d].constant += constants[d];
+    Value predicate = occupancyPredicate(view->layout, r);
+    if (!restrictToPart(coordinates, predicate, start, sizes))
+      continue;
+    registers[held] =
+        predicate ? arith::SelectOp::create(b, ix.loc(), predicate,
+                                            op.getValue(), registers[held])
+                        .getResult()
+                  : op.getValue();
+  }
+  writeRegisters(view->alloc, registers);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerFill(tile::FillOp op) {
   auto type = cast<tile::BufferType>(op.getDest().getType());
   Value value = op.getValue();
   if (type.isFragment()) {
+    if (!tile::getFragmentView(op.getDest()))
+      return fillPart(op);
     FailureOr<FragmentView> view = viewFragment(op, op.getDest());
     if (failed(view))
       return failure();

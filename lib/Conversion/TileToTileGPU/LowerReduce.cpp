@@ -143,9 +143,12 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
                                    destType.getElementType())
                         .front();
       value = combiner.element(loc, value);
-      if (Value occupied = occupancyPredicate(source->layout, r))
+      // Padding along other dimensions only makes results that are padding.
+      if (source->layout.needsPredicate(r, dim)) {
+        Value occupied = occupancyPredicate(source->layout, r);
         value = arith::SelectOp::create(b, loc, occupied, value,
                                         combiner.neutral(loc));
+      }
       terms.push_back(value);
     }
     if (terms.empty())
@@ -259,8 +262,15 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       continue;
     }
     Value value = partial[planned];
-    registers[held] =
-        op.getClear() ? value : combiner.combine(loc, registers[held], value);
+    if (op.getClear()) {
+      registers[held] = value;
+      continue;
+    }
+    // The old contents of a largest absolute value need not be one.
+    Value old = registers[held];
+    if (op.getKind() == tile::ReduceKind::AbsMax)
+      old = combiner.element(loc, old);
+    registers[held] = combiner.combine(loc, old, value);
   }
   writeRegisters(dest->alloc, registers);
   return success();
