@@ -124,6 +124,23 @@ static bool feedsRegisterOperand(GemmOp op) {
   return false;
 }
 
+/// Another product into the accumulator of `op` that has its operand A in
+/// registers. Both have to spread their warps alike, or the accumulator changes
+/// layout between them.
+static GemmOp findRegisterPartner(GemmOp op) {
+  AllocOp c = getAllocation(op.getC());
+  if (!c || !c.getType().isFragment())
+    return {};
+  GemmOp partner;
+  op->getParentOfType<KernelOp>().walk([&](GemmOp other) {
+    if (other != op && getAllocation(other.getC()) == c &&
+        other.getA().getType().isFragment() && other.getM() == op.getM() &&
+        other.getN() == op.getN())
+      partner = other;
+  });
+  return partner;
+}
+
 static LogicalResult verifySpaces(GemmOp op) {
   auto check = [&](StringRef operand, Value value,
                    bool accumulator) -> LogicalResult {
@@ -153,6 +170,10 @@ PartitionPolicy mlir::tile::getPartitionPolicy(GemmOp op) {
   if (op.getA().getType().isFragment())
     return {layout::WarpPolicy::FullRow,
             "; warps along M because A is in registers"};
+  if (findRegisterPartner(op))
+    return {layout::WarpPolicy::FullRow,
+            "; warps along M as in the other product into this accumulator, "
+            "whose A is in registers"};
   return {};
 }
 
@@ -241,12 +262,17 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
     return chooseFma("mma.sync m16n8 does not fit: " + grid.error());
   choice.grid = *grid;
   bool feeds = feedsRegisterOperand(op);
-  if ((feeds || op.getA().getType().isFragment()) &&
+  GemmOp partner = feeds ? GemmOp() : findRegisterPartner(op);
+  if ((feeds || partner || op.getA().getType().isFragment()) &&
       op.getPolicy() == WarpPolicy::Square &&
       op.getC().getType().isFragment()) {
     layout::Result<layout::WarpGrid> rows = layout::partitionRows(
         m, n, threads / layout::kWarpSize, choice.m, choice.n);
-    if (rows && preferWholeRows(m, n, k, feeds ? n : k, bits, *grid, *rows)) {
+    // What decides about the partner decides about this product as well.
+    int64_t depth =
+        partner && !op.getA().getType().isFragment() ? partner.getK() : k;
+    if (rows &&
+        preferWholeRows(m, n, depth, feeds ? n : depth, bits, *grid, *rows)) {
       choice.grid = *rows;
       int64_t rowsPerWarp = layout::rowsOfWarp(m, *rows);
       int64_t busy = (m + rowsPerWarp - 1) / rowsPerWarp * rows->replicas;

@@ -667,3 +667,25 @@ func.func @columns_too(%n: i32) {
   return
 }
 }
+
+// -----
+
+// Two products into one accumulator, one of them with its A in registers: both have their warps along M.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @shared_accumulator
+// CHECK: tile.gemm {{.*}}warps along M as in the other product into this accumulator, whose A is in registers", {instruction = [16, 8, 16], warps = [4, 1, 1]}
+// CHECK: tile.gemm {{.*}}warps along M because A is in registers", {instruction = [16, 8, 16], warps = [4, 1, 1]}
+func.func @shared_accumulator(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %q = tile.alloc "q" : !tile.buffer<64x32xf16, shared>
+    %h = tile.alloc "h" : !tile.buffer<32x64xf16, shared>
+    %p = tile.alloc "p" : !tile.buffer<64x64xf16, fragment>
+    %v = tile.alloc "v" : !tile.buffer<64x64xf16, shared>
+    %o = tile.alloc "o" : !tile.buffer<64x64xf32, fragment>
+    tile.gemm %q, %h, %o : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+    tile.gemm %p, %v, %o : !tile.buffer<64x64xf16, fragment>, !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+  }
+  return
+}
+}
