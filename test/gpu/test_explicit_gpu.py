@@ -36,7 +36,7 @@ def test_gemm(shape, stages, in_flight, consumers):
     assert float((c.double() - reference).norm()) <= 1e-3 * max(float(reference.norm()), 1e-30)
 
 
-@pytest.mark.parametrize("arrivals", ["one", "all"])
+@pytest.mark.parametrize("arrivals", ["warps", "all"])
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_gemm_arrivals_and_layouts(arrivals, transpose_b):
     m, n, k = 256, 256, 512

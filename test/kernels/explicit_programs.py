@@ -11,7 +11,7 @@ def gemm(
     block=(128, 128, 64),
     transpose_b=False,
     in_flight=0,
-    arrivals="one",
+    arrivals="warps",
     dtype="float16",
     consumers=1,
 ):
@@ -23,7 +23,8 @@ def gemm(
         block: extents of a tile.
         transpose_b: B is given as N x K.
         in_flight: products that stay in flight while the next step is waited for: 0 or 1.
-        arrivals: whether ``"one"`` thread or ``"all"`` threads of the producer arrive for a slot.
+        arrivals: whether one thread of each of the ``"warps"`` or ``"all"`` threads of the producer arrive for a slot.
+            One for all of them would be wrong: warps that wait for empty slots and tell nobody may miss a phase.
         dtype: element type.
         consumers: groups that multiply. Several take registers from the producer; one has enough.
     """
@@ -39,7 +40,7 @@ def gemm(
             a = T.alloc_shared((stages, block_m, block_k), dtype)
             b = T.alloc_shared((stages, *b_tile), dtype)
             c = T.alloc_fragment((block_m, block_n), "float32")
-            full = T.alloc_barrier([1 if arrivals == "one" else 128] * stages)
+            full = T.alloc_barrier([4 if arrivals == "warps" else 128] * stages)
             empty = T.alloc_barrier([128 * consumers] * stages)
             with T.ws(consumers):
                 if consumers > 1:
@@ -54,7 +55,7 @@ def gemm(
                         T.tma_copy(B[step * block_k, bx * block_n], b[slot, :, :], barrier=full[slot])
                     if arrivals == "all":
                         T.mbarrier_arrive(full[slot])
-                    elif T.shuffle_elect(128):
+                    elif T.shuffle_elect(32):
                         T.mbarrier_arrive(full[slot])
             with T.ws(*range(consumers)):
                 if consumers > 1:
@@ -101,6 +102,37 @@ def exchange(count, rounds):
                             s[j * 128 + tx - 128] = s[j * 128 + tx - 128] * 3
                     T.named_barrier_sync(2, 256)
                 T.copy(s, B)
+
+    return kernel
+
+
+def ping_pong(count, rounds):
+    """Two groups alternate on one buffer: each waits for its turn at a named barrier, then gives it to the other."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), "int32"), B: T.Tensor((count,), "int32")):
+        with T.Kernel(1, threads=256):
+            s = T.alloc_shared((count,), "int32")
+            own = T.alloc_fragment((count,), "int32")
+            other = T.alloc_fragment((count,), "int32")
+            with T.ws(0):
+                T.copy(A, s)
+                for _ in T.serial(rounds):
+                    T.copy(s, own)
+                    for i in T.Parallel(count):
+                        own[i] = own[i] * 2 + 1
+                    T.copy(own, s)
+                    T.named_barrier_arrive(2, 256)
+                    T.named_barrier_sync(1, 256)
+                T.copy(s, B)
+            with T.ws(1):
+                for _ in T.serial(rounds):
+                    T.named_barrier_sync(2, 256)
+                    T.copy(s, other)
+                    for i in T.Parallel(count):
+                        other[i] = other[i] * 3
+                    T.copy(other, s)
+                    T.named_barrier_arrive(1, 256)
 
     return kernel
 

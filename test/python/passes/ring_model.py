@@ -28,7 +28,8 @@ class Ring:
 
     Attributes:
         slots: number of slots.
-        steps: tiles that go through the ring.
+        steps: tiles that go through the ring in one iteration of the outer loop.
+        outer: iterations of the outer loop; slots and phases go on from one to the next.
         lag: iterations for which products stay in flight, and slots are kept.
         pending: products that the wait in the loop leaves in flight.
         release: when consumers give a slot back: "end", "before" the product, or between it and its "wait".
@@ -42,6 +43,7 @@ class Ring:
 
     slots: int = 2
     steps: int = 7
+    outer: int = 1
     lag: int = 0
     pending: int = 0
     release: str = "end"
@@ -57,7 +59,7 @@ class Ring:
 
 
 def _producer(ring: Ring) -> Iterator[Step]:
-    for k in range(ring.steps):
+    for k in range(ring.steps * ring.outer):
         slot, lap = k % ring.slots, k // ring.slots
         if ring.producer_waits:
             yield "wait_empty", slot, (lap & ring.producer_flips) ^ ring.producer_parity
@@ -66,7 +68,7 @@ def _producer(ring: Ring) -> Iterator[Step]:
 
 
 def _consumer(ring: Ring) -> Iterator[Step]:
-    for k in range(ring.steps):
+    for k in range(ring.steps * ring.outer):
         slot, lap = k % ring.slots, k // ring.slots
         if ring.consumer_waits:
             yield "wait_full", slot, lap & ring.consumer_flips
@@ -200,7 +202,12 @@ def kernel_text(ring: Ring, name: str) -> str:
         f"tile.mma_wait {{pending = {ring.pending} : i64}}",
         *(release if ring.release == "end" else ()),
     ]
-    loop = "scf.for %k = %c0 to %steps step %one : i32 {"
+    loop = [
+        "scf.for %t = %c0 to %outer step %one : i32 {",
+        "scf.for %i = %c0 to %steps step %one : i32 {",
+        "%first = arith.muli %t, %steps : i32",
+        "%k = arith.addi %first, %i : i32",
+    ]
     return "\n".join(
         [
             f"func.func @{name}(%A: memref<?x64xf16>) {{",
@@ -211,6 +218,7 @@ def kernel_text(ring: Ring, name: str) -> str:
             "%one = arith.constant 1 : i32",
             f"%slots = arith.constant {slots} : i32",
             f"%steps = arith.constant {ring.steps} : i32",
+            f"%outer = arith.constant {ring.outer} : i32",
             f'%a = tile.alloc "A_shared" : <{slots}x64x64xf16, shared>',
             f'%acc = tile.alloc "C_local" : {sum_type}',
             f'%full = tile.alloc "full" : {barriers}',
@@ -220,12 +228,14 @@ def kernel_text(ring: Ring, name: str) -> str:
             "tile.sync_threads",
             "tile.warp_specialize [#tile.role<producer, first = 0, warps = 1, single = true>,",
             f"#tile.role<consumer, first = 1, warps = {CONSUMER_WARPS}>] {{",
-            loop,
+            *loop,
             *producer,
             "}",
+            "}",
             "}, {",
-            loop,
+            *loop,
             *consumer,
+            "}",
             "}",
             f"tile.mma_wait %acc {{pending = 0 : i64}} : {sum_type}",
             "}",

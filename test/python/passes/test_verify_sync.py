@@ -27,9 +27,12 @@ FAULTS = {
 }
 CORRECT = [Ring(slots=slots, steps=2 * slots + 3) for slots in (1, 2, 3)]
 CORRECT += [Ring(slots=slots, steps=2 * slots + 3, lag=1, pending=1) for slots in (2, 3)]
+#: Nested loops: a ring goes on where the iteration of the outer loop before has left it.
+NESTED = [Ring(slots=slots, steps=steps, outer=3) for slots, steps in ((1, 2), (2, 3), (3, 2), (2, 0))]
+NESTED += [Ring(slots=2, steps=3, outer=2, lag=1, pending=1)]
 SINGLE = [
     dataclasses.replace(ring, **{field: value})
-    for ring in (CORRECT[0], CORRECT[1], CORRECT[3])
+    for ring in (CORRECT[0], CORRECT[1], CORRECT[3], NESTED[1])
     for field, values in FAULTS.items()
     for value in values
 ]
@@ -63,7 +66,8 @@ def _compare(tile_opt: Path, rings: list[Ring]) -> list[str]:
 
 
 def test_correct_rings(tile_opt: Path) -> None:
-    assert _compare(tile_opt, CORRECT) == [""] * len(CORRECT)
+    rings = CORRECT + NESTED
+    assert _compare(tile_opt, rings) == [""] * len(rings)
 
 
 def test_single_faults(tile_opt: Path) -> None:
@@ -81,7 +85,7 @@ def test_random_faults(tile_opt: Path, seed: int) -> None:
     choose = random.Random(seed)
     rings = []
     for _ in range(12):
-        ring = choose.choice(CORRECT[:4])
+        ring = choose.choice(CORRECT[:4] + NESTED)
         fields = choose.sample(sorted(FAULTS), 2)
         rings.append(dataclasses.replace(ring, **{field: choose.choice(FAULTS[field]) for field in fields}))
     _compare(tile_opt, rings)

@@ -80,6 +80,8 @@ public:
     int64_t instance = 0;
     /// Threads of a role may have different values.
     bool isDivergent = false;
+    /// What gives each thread its own: a tile.thread_id or tile.elect.
+    Operation *perThread = nullptr;
     /// Bound of this loop, or -1: choices follow its number of iterations.
     int loop = -1;
   };

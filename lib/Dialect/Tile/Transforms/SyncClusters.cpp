@@ -62,8 +62,8 @@ bool SyncExecution::arriveInCluster(int index, const SyncStep &step) {
   ++agent.clusterArrivals;
   tick(index);
   join(clusterBarrier.clock, agent.clock);
-  clusterBarrier.arrived += isSingle(agent) ? 1 : agent.threads;
-  if (clusterBarrier.arrived < launchThreads * program.blocks)
+  clusterBarrier.arrived += threadsOf(agent);
+  if (clusterBarrier.arrived < program.threads * program.blocks)
     return true;
   // No thread can be two phases ahead: it waits for the first one.
   ++clusterBarrier.phase;

@@ -17,25 +17,17 @@ SyncExecution::SyncExecution(const SyncProgram &program,
                              const SyncScenario &scenario)
     : program(program), expressions(expressions), scenario(scenario) {
   for (int block = 0; block < program.blocks; ++block)
-    for (auto [index, role] : llvm::enumerate(program.roles))
-      for (bool isFirstWarp : {true, false}) {
-        Agent agent;
-        agent.block = block;
-        agent.role = index;
-        agent.isFirstWarp = isFirstWarp;
-        agent.warps = isFirstWarp ? 1 : role.warps - 1;
-        agent.threads = agent.warps * 32;
-        if (agent.warps > 0)
-          agents.push_back(std::move(agent));
-      }
-  for (auto [index, role] : llvm::enumerate(program.roles)) {
-    launchThreads += role.warps * 32;
-    if (role.attr &&
-        program.roles[firstRole].attr.getFirst() > role.attr.getFirst())
-      firstRole = index;
-  }
+    for (auto [number, warps] : llvm::enumerate(program.warps)) {
+      Agent agent;
+      agent.block = block;
+      agent.number = number;
+      agent.which = &warps;
+      agent.warps = warps.count;
+      agents.push_back(std::move(agent));
+    }
   int numBarriers = program.numBarriers * program.blocks;
-  size_t components = 4 * agents.size() + numBarriers;
+  meetings.resize((kNamedBarriers + program.roles.size()) * program.blocks);
+  size_t components = 5 * agents.size() + numBarriers + meetings.size();
   for (Agent &agent : agents) {
     agent.clock.assign(components, 0);
     // Until something computes them.
@@ -56,9 +48,12 @@ SyncExecution::SyncExecution(const SyncProgram &program,
   barriers.resize(numBarriers);
   for (Barrier &barrier : barriers)
     barrier.release = barrier.lastRelease = SyncClock(components, 0);
+  for (Meeting &meeting : meetings)
+    meeting.clock.assign(components, 0);
   for (int block = 0; block < program.blocks; ++block)
     for (const SyncMemory &memory : program.memories)
       records.emplace_back(memory.cells);
+  versions.resize(records.size());
   clusterBarrier.clock.assign(components, 0);
 }
 
@@ -115,15 +110,44 @@ void SyncExecution::step(int index) {
     ++agent.position;
 }
 
+/// Whether whole warps execute the step, or a thread that is chosen among all.
+static bool needsAllLanes(const SyncStep &step) {
+  switch (step.kind) {
+  case StepKind::BarrierInit:
+  case StepKind::SyncThreads:
+  case StepKind::NamedArrive:
+  case StepKind::GemmAsync:
+  case StepKind::MmaWait:
+  case StepKind::BulkCommit:
+  case StepKind::BulkWait:
+  case StepKind::ClusterArrive:
+  case StepKind::ClusterWait:
+    return true;
+  case StepKind::BarrierArrive:
+  case StepKind::ExpectBytes:
+    return step.scope != ArrivalScope::Thread;
+  case StepKind::CopyAsync:
+    return step.number > 0;
+  default:
+    return false;
+  }
+}
+
 bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
   Agent &agent = agents[index];
+  if (agent.active != kAllLanes && needsAllLanes(step)) {
+    giveUp(step, "it is under a condition that differs between the threads of "
+                 "a warp");
+    return false;
+  }
   switch (step.kind) {
   case StepKind::BarrierInit:
     if (actsAlone(agent)) {
       const SyncBarriers &group = program.barriers[step.subject];
       int32_t time = tick(index);
-      for (int slot = group.first; slot < group.first + group.count; ++slot) {
-        Barrier &barrier = barriers[inBlock(slot, agent.block)];
+      for (int64_t slot = 0; slot < step.numSlots; ++slot) {
+        Barrier &barrier =
+            barriers[inBlock(group.first + step.firstSlot + slot, agent.block)];
         barrier.count = barrier.pending = step.number;
         barrier.initAgent = index;
         barrier.initTime = time;
@@ -135,9 +159,12 @@ bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
   case StepKind::BarrierArrive:
     return arrive(index, step);
   case StepKind::ExpectBytes:
-    return !actsAlone(agent) || expect(index, step);
+    return (step.scope == ArrivalScope::Single && !actsAlone(agent)) ||
+           expect(index, step);
   case StepKind::SyncThreads:
-    return sync(index, step);
+    return meet(index, step, /*waits=*/true);
+  case StepKind::NamedArrive:
+    return meet(index, step, /*waits=*/false);
   case StepKind::ClusterArrive:
     return arriveInCluster(index, step);
   case StepKind::ClusterWait:
@@ -177,9 +204,12 @@ bool SyncExecution::stepProtocol(int index, const SyncStep &step) {
   case StepKind::BulkWait: {
     remember(agent, step);
     int64_t covered = agent.storeGroups.size() - step.number;
+    bool readsOnly = cast<BulkWaitOp>(step.op).getRead();
     if ((actsAlone(agent) || step.isPerWarp) && covered > 0)
-      agent.clock[storesOf(index)] = std::max(agent.clock[storesOf(index)],
-                                              agent.storeGroups[covered - 1]);
+      for (int component : {storesOf(index), writesOf(index)})
+        if (component == storesOf(index) || !readsOnly)
+          agent.clock[component] =
+              std::max(agent.clock[component], agent.storeGroups[covered - 1]);
     if (step.isPerWarp)
       agent.laneWait = &step;
     return true;
@@ -205,13 +235,13 @@ int SyncExecution::getBarrier(Agent &agent, const SyncStep &step) {
                      " cannot be calculated");
     return -1;
   }
-  if (slot.value < 0 || slot.value >= group.count) {
+  if (slot.value < 0 || slot.value >= step.numSlots) {
     fail(step, "barrier " + Twine(slot.value) + " of " +
                    getUserName(group.buffer) + " does not exist: there are " +
-                   Twine(group.count));
+                   Twine(step.numSlots));
     return -1;
   }
-  return inBlock(group.first + slot.value, agent.block);
+  return inBlock(group.first + step.firstSlot + slot.value, agent.block);
 }
 
 bool SyncExecution::checkInitialised(int index, const SyncStep &step,
@@ -279,18 +309,24 @@ bool SyncExecution::wait(int index, const SyncStep &step) {
   return true;
 }
 
+/// Bytes that the threads expect which are here.
+int64_t SyncExecution::getExpected(const Agent &agent,
+                                   const SyncStep &step) const {
+  return step.scope == ArrivalScope::Thread ? step.number * threadsOf(agent)
+                                            : step.number;
+}
+
 bool SyncExecution::arrive(int index, const SyncStep &step) {
   Agent &agent = agents[index];
-  auto op = cast<BarrierArriveOp>(step.op);
-  if (op.getScope() == ArrivalScope::Single && !actsAlone(agent))
+  if (step.scope == ArrivalScope::Single && !actsAlone(agent))
     return true;
   int slot = getBarrier(agent, step);
   if (slot < 0)
     return false;
   int64_t arrivals = 1;
-  if (op.getScope() == ArrivalScope::Thread && !isSingle(agent))
-    arrivals = agent.threads;
-  else if (op.getScope() == ArrivalScope::Warp)
+  if (step.scope == ArrivalScope::Thread)
+    arrivals = threadsOf(agent);
+  else if (step.scope == ArrivalScope::Warp)
     arrivals = agent.warps;
   for (int64_t block : getTargets(agent, step)) {
     if (!arriveAt(index, step, inBlock(slot, block), arrivals))
@@ -326,12 +362,12 @@ bool SyncExecution::arriveAt(int index, const SyncStep &step, int slot,
   tick(index);
   barrier.lastArrive = &step;
   if (step.number) {
-    barrier.expected += step.number;
+    barrier.expected += getExpected(agent, step);
     barrier.lastExpect = &step;
   }
   barrier.pending -= arrivals;
   join(barrier.release, agent.clock);
-  if (cast<BarrierArriveOp>(step.op).getCpAsync())
+  if (step.afterCopies)
     barrier.release[copiesOf(index)] =
         std::max(barrier.release[copiesOf(index)], agent.copies);
   return completePhase(slot);
@@ -348,7 +384,7 @@ bool SyncExecution::expect(int index, const SyncStep &step) {
                    " that should expect these bytes may already be complete");
     return false;
   }
-  barrier.expected += step.number;
+  barrier.expected += getExpected(agents[index], step);
   barrier.lastExpect = &step;
   join(barrier.release, agents[index].clock);
   return true;
@@ -386,273 +422,6 @@ bool SyncExecution::completePhase(int slot) {
     barrier.waits.push_back(
         {index, tick(index), &program.steps[agent.position]});
     ++agent.position;
-  }
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Barriers of threads
-//===----------------------------------------------------------------------===//
-
-bool SyncExecution::sync(int index, const SyncStep &step) {
-  constexpr int kRoleBarriers = 1000, kBlockBarrier = 2000, kBlocks = 4000;
-  Agent &agent = agents[index];
-  remember(agent, step);
-  int key = step.subject >= 0 ? step.subject
-            : agent.inRole    ? kRoleBarriers + agent.role
-                              : kBlockBarrier;
-  key += agent.block * kBlocks;
-  Meeting &meeting = meetings[key];
-  meeting.count = step.number    ? step.number
-                  : agent.inRole ? program.roles[agent.role].warps * 32
-                                 : launchThreads;
-  if (meeting.agents.empty()) {
-    meeting.arrived = 0;
-    meeting.clock.assign(agent.clock.size(), 0);
-  }
-  tick(index);
-  agent.laneWrites.clear();
-  agent.laneWait = nullptr;
-  meeting.arrived += isSingle(agent) ? 1 : agent.threads;
-  join(meeting.clock, agent.clock);
-  meeting.agents.push_back(index);
-  if (meeting.arrived > meeting.count) {
-    fail(step, "over-arrival: tile.sync_threads of " + Twine(meeting.count) +
-                   " threads, but " + Twine(meeting.arrived) + " arrive");
-    return false;
-  }
-  if (meeting.arrived < meeting.count) {
-    agent.state = State::AtSync;
-    agent.waitsFor = key;
-    return false;
-  }
-  for (int other : meeting.agents) {
-    join(agents[other].clock, meeting.clock);
-    if (other == index)
-      continue;
-    agents[other].state = State::Ready;
-    agents[other].waitsFor = -1;
-    ++agents[other].position;
-  }
-  meeting.agents.clear();
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Copies and accesses
-//===----------------------------------------------------------------------===//
-
-bool SyncExecution::copy(int index, const SyncStep &step) {
-  Agent &agent = agents[index];
-  auto op = cast<CopyAsyncOp>(step.op);
-  bool isStore = isa<MemRefType>(op.getDest().getType());
-  bool isTma = step.number > 0;
-  if (isTma && !actsAlone(agent) && !step.isPerWarp)
-    return true;
-  if (isStore) {
-    remember(agent, step);
-    if (!checkLanes(index, step))
-      return false;
-    ++agent.stores;
-    agent.lastStore = &step;
-    return accessAll(index, step, AccessKind::Store, storesOf(index),
-                     agent.stores);
-  }
-  if (!isTma || step.subject < 0) {
-    remember(agent, step);
-    ++agent.copies;
-    return accessAll(index, step, AccessKind::CpAsync, copiesOf(index),
-                     agent.copies);
-  }
-  int slot = getBarrier(agent, step);
-  if (slot < 0)
-    return false;
-  // Each of the blocks that share a load sends its part to all of them.
-  SmallVector<int64_t, 4> targets = getTargets(agent, step);
-  for (int64_t block : targets)
-    if (!deliver(index, step, inBlock(slot, block),
-                 step.number / targets.size()))
-      return false;
-  return true;
-}
-
-bool SyncExecution::deliver(int index, const SyncStep &step, int slot,
-                            int64_t bytes) {
-  Agent &agent = agents[index];
-  if (!checkInitialised(index, step, slot))
-    return false;
-  remember(agent, step, slot);
-  Barrier &barrier = barriers[slot];
-  if (blockOf(slot) != agent.block)
-    noteRemoteUse(index, step, blockOf(slot), phasesOf(slot),
-                  barrier.phase + 1);
-  if (!accessAll(index, step, AccessKind::Tma, phasesOf(slot),
-                 barrier.phase + 1, blockOf(slot)))
-    return false;
-  SmallVector<SyncNote> notes;
-  if (barrier.lastExpect)
-    notes.push_back(
-        {barrier.lastExpect->op->getLoc(), "the bytes are expected here"});
-  if (agent.clock[phasesOf(slot)] < barrier.phase) {
-    fail(step,
-         "wrong number of bytes: the phase of " + nameBarrier(slot) +
-             " that this copy of " + Twine(bytes) +
-             " bytes belongs to may complete without them",
-         notes);
-    return false;
-  }
-  barrier.copied += bytes;
-  barrier.lastCopy = &step;
-  barrier.lastCopyPhase = barrier.phase;
-  tick(index);
-  join(barrier.release, agent.clock);
-  if (barrier.pending == 0 && barrier.copied > barrier.expected) {
-    fail(step,
-         "wrong number of bytes: " + nameBarrier(slot) + " expects " +
-             Twine(barrier.expected) + " bytes in this phase, but " +
-             Twine(barrier.copied) + " are copied",
-         notes);
-    return false;
-  }
-  return completePhase(slot);
-}
-
-bool SyncExecution::accessAll(int index, const SyncStep &step, AccessKind kind,
-                              int component, int32_t time, int block) {
-  for (int number = 0; number < step.numAccesses; ++number)
-    if (!access(index, step, program.accesses[step.firstAccess + number], kind,
-                component, time, block))
-      return false;
-  return true;
-}
-
-/// Of memory of single warps: the lanes write it, one of them stores it and
-/// waits for the store, and the lanes meet in between.
-bool SyncExecution::checkLanes(int index, const SyncStep &step) {
-  Agent &agent = agents[index];
-  for (int number = 0; number < step.numAccesses; ++number) {
-    const AccessTemplate &access = program.accesses[step.firstAccess + number];
-    const SyncMemory &memory = program.memories[access.memory];
-    if (!memory.isOfWarps)
-      continue;
-    std::string name = getUserName(memory.buffer);
-    if (step.kind == StepKind::Access) {
-      if (access.isWrite && agent.laneWait) {
-        fail(step,
-             "early overwrite: lanes of " + nameAgent(index) + " write " +
-                 name +
-                 " before one that waits for its stores is done: a "
-                 "tile.warp_sync is missing",
-             SyncNote{agent.laneWait->op->getLoc(), "the wait is here"});
-        return false;
-      }
-      if (access.isWrite)
-        agent.laneWrites[access.memory] = &step;
-      continue;
-    }
-    auto write = agent.laneWrites.find(access.memory);
-    if (write == agent.laneWrites.end())
-      continue;
-    fail(step,
-         "early read: a lane of " + nameAgent(index) + " stores " + name +
-             " while others may still write it: a tile.warp_sync is missing",
-         SyncNote{write->second->op->getLoc(), "the write is here"});
-    return false;
-  }
-  return true;
-}
-
-/// Whether two accesses that may happen at the same time are a fault. Threads
-/// of one role order their own accesses among each other elsewhere.
-bool SyncExecution::conflicts(const Record &before, const Record &now,
-                              bool sameMemory) {
-  if (!before.isWrite && !now.isWrite)
-    return false;
-  bool beforeThreads = before.kind == AccessKind::Threads;
-  bool nowThreads = now.kind == AccessKind::Threads;
-  bool sameBlock = agents[before.agent].block == agents[now.agent].block;
-  // Blocks that share a load write different parts of its tile.
-  if (!sameBlock && before.step == now.step && before.kind == now.kind)
-    return false;
-  if (sameBlock && agents[before.agent].role == agents[now.agent].role) {
-    if (beforeThreads && nowThreads)
-      return false;
-    if (before.kind == AccessKind::Product && now.kind == AccessKind::Product)
-      return false;
-    if (before.step == now.step && before.kind == AccessKind::CpAsync)
-      return false;
-  }
-  if (!sameMemory)
-    return true;
-  for (auto [left, right] : llvm::zip(before.box, now.box))
-    if (left.second <= right.first || right.second <= left.first)
-      return false;
-  return true;
-}
-
-bool SyncExecution::access(int index, const SyncStep &step,
-                           const AccessTemplate &access, AccessKind kind,
-                           int component, int32_t time, int block) {
-  Agent &agent = agents[index];
-  int firstMemory = block * program.memories.size();
-  const SyncMemory &memory = program.memories[access.memory];
-  Record record{&step, index, kind, access.isWrite, component, time, {}};
-  for (const AccessRange &range : access.region) {
-    SymbolicValue base;
-    if (range.base >= 0)
-      base = expressions.resolve(agent.values[range.base]);
-    if (base.isKnown)
-      record.box.emplace_back(base.value + range.offset,
-                              base.value + range.offset + range.size);
-    else
-      record.box.emplace_back(0, range.extent);
-  }
-  int64_t first = 0, last = 0;
-  if (memory.cells > 1) {
-    first = std::clamp<int64_t>(record.box[0].first, 0, memory.cells - 1);
-    last =
-        std::clamp<int64_t>(record.box[0].second - 1, first, memory.cells - 1);
-  }
-  // Fragments, and parts of warps, belong to the agent.
-  for (int64_t cell = first; cell <= last; ++cell) {
-    std::vector<Record> &list = records[firstMemory + access.memory][cell];
-    for (const Record &before : list) {
-      if ((memory.isFragment || memory.isOfWarps) && before.agent != index)
-        continue;
-      if (agent.clock[before.component] >= before.time ||
-          !conflicts(before, record, /*sameMemory=*/true))
-        continue;
-      failAccess(before, record, access.memory, cell, access.memory);
-      return false;
-    }
-    Record *same = nullptr;
-    for (Record &before : list)
-      if (before.step == &step && before.agent == index &&
-          before.isWrite == record.isWrite && before.component == component &&
-          before.box == record.box)
-        same = &before;
-    if (same)
-      *same = record;
-    else
-      list.push_back(record);
-  }
-  for (int other : memory.overlaps) {
-    const SyncMemory &second = program.memories[other];
-    int64_t size = memory.bytes / memory.cells;
-    int64_t begin = memory.offset + first * size;
-    int64_t end = memory.offset + (last + 1) * size;
-    int64_t otherSize = second.bytes / second.cells;
-    for (int64_t cell = 0; cell < second.cells; ++cell) {
-      int64_t otherBegin = second.offset + cell * otherSize;
-      if (otherBegin >= end || otherBegin + otherSize <= begin)
-        continue;
-      for (const Record &before : records[firstMemory + other][cell])
-        if (agent.clock[before.component] < before.time &&
-            conflicts(before, record, /*sameMemory=*/false)) {
-          failAccess(before, record, access.memory, first, other);
-          return false;
-        }
-    }
   }
   return true;
 }

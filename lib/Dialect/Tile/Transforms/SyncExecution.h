@@ -1,12 +1,13 @@
 //===- SyncExecution.h - one execution of a kernel's protocol ---*- C++ -*-===//
 //
-// The warps of a role that run the same steps are two agents: its first warp,
-// which also does what one thread does, and the others. Each agent has a vector
-// clock: what of the other agents, of the asynchronous operations, and of the
-// phases of barriers is known to be over. The order in which agents run does
-// not matter for what the clocks say, as long as no barrier takes more arrivals
-// than its phase counts, and no phase completes while a wait for the phase
-// before it may still be under way; both are checked with the same clocks.
+// Agents are warps that run the same steps (SyncRoles.cpp); where conditions
+// differ between threads, each warp is one, and its lanes take a branch one
+// side after the other. Each agent has a vector clock: what of the other
+// agents, of the asynchronous operations, and of the phases of barriers is
+// known to be over. The order in which agents run does not matter for what the
+// clocks say, as long as no barrier takes more arrivals than its phase counts,
+// and no phase completes while a wait for the phase before it may still be
+// under way; both are checked with the same clocks.
 //
 // Blocks of a cluster that use each other's shared memory have agents, barriers
 // and memory of their own; block indices differ by the place in the cluster.
@@ -77,20 +78,39 @@ private:
     const SyncStep *step;
     int barrier;
     int64_t parity;
+    /// Of the loops around it, outermost first: which one, which iteration.
+    SmallVector<std::pair<int, int64_t>, 2> iterations;
+  };
+  /// A branch that some lanes of a warp take.
+  struct Split {
+    Operation *op;
+    int branch;
+    uint32_t before, others;
+    SymbolicValue condition;
+    bool negated = false;
   };
   struct LoopState {
     int64_t counter = 0, step = 1, remaining = 0, skipAt = -1, skip = 0;
+    int64_t iteration = 0;
   };
   struct Agent {
     /// Rank of the block.
     int block = 0;
-    int role = 0;
-    bool isFirstWarp = true, inRole = false;
-    int64_t threads = 0, warps = 0;
+    /// The warps that it is, by number and in full.
+    int number = 0;
+    const SyncWarps *which = nullptr;
+    /// The role that it is in, or -1.
+    int role = -1;
+    int64_t warps = 0;
+    /// Lanes that execute the current step, of each warp.
+    uint32_t active = kAllLanes;
+    SmallVector<Split, 1> splits;
     State state = State::Ready;
     int position = 0;
     std::vector<SymbolicValue> values, variables;
     std::vector<LoopState> loops;
+    /// Loops that it is in, outermost first.
+    SmallVector<int, 4> inside;
     std::vector<bool> bothWays;
     int divergentDepth = 0;
     llvm::DenseMap<const SyncStep *, int64_t> instances;
@@ -128,10 +148,15 @@ private:
     const SyncStep *lastCopy = nullptr, *lastExpect = nullptr,
                    *lastArrive = nullptr;
   };
+  /// A barrier of threads.
   struct Meeting {
     int64_t arrived = 0, count = 0;
+    /// Completed phases.
+    int32_t phase = 0;
     SyncClock clock;
-    SmallVector<int> agents;
+    /// Agents that wait, and all that have arrived in this phase.
+    SmallVector<int> waiting, arrivals;
+    const SyncStep *lastArrive = nullptr;
   };
   struct ClusterBarrier {
     int64_t arrived = 0;
@@ -153,7 +178,17 @@ private:
     /// Over for those whose clock has at least this time there.
     int component;
     int32_t time;
+    /// The role in which it happened, or -1.
+    int role;
+    bool isAtomic = false;
     SmallVector<std::pair<int64_t, int64_t>, 4> box;
+    /// Of tensors: what positions in the box are relative to.
+    SmallVector<SymbolicValue, 4> bases;
+  };
+  /// The last write to a memory: a step, and how often its agent did it.
+  struct Version {
+    const SyncStep *step = nullptr;
+    int64_t count = 0;
   };
 
   // Values.
@@ -171,6 +206,15 @@ private:
   bool beginLoop(Agent &agent, const SyncStep &step);
   void setDivergent(Agent &agent, int value, const SyncStep &step);
 
+  // Conditions that differ between threads.
+  std::optional<int64_t> evaluate(SymbolicValue value, int64_t thread);
+  std::optional<uint32_t> getLanes(const Agent &agent, SymbolicValue condition);
+  /// False where the branch is not one of lanes.
+  bool splitLanes(Agent &agent, const SyncStep &step, SymbolicValue condition);
+  SymbolicValue blend(const Agent &agent, SymbolicValue value,
+                      SymbolicValue before);
+  SymbolicValue seenBy(const Agent &agent, SymbolicValue value);
+
   // Synchronisation.
   bool stepProtocol(int index, const SyncStep &step);
   int getBarrier(Agent &agent, const SyncStep &step);
@@ -179,7 +223,9 @@ private:
   bool arrive(int index, const SyncStep &step);
   bool arriveAt(int index, const SyncStep &step, int slot, int64_t arrivals);
   bool expect(int index, const SyncStep &step);
-  bool sync(int index, const SyncStep &step);
+  int64_t getExpected(const Agent &agent, const SyncStep &step) const;
+  int getMeeting(const Agent &agent, const SyncStep &step) const;
+  bool meet(int index, const SyncStep &step, bool waits);
   bool copy(int index, const SyncStep &step);
   bool deliver(int index, const SyncStep &step, int slot, int64_t bytes);
   bool arriveInCluster(int index, const SyncStep &step);
@@ -202,6 +248,7 @@ private:
   }
   bool checkLanes(int agent, const SyncStep &step);
   bool conflicts(const Record &before, const Record &now, bool sameMemory);
+  bool overlap(const Record &before, const Record &now, bool isGlobal);
   void checkEnd();
   void reportDeadlock();
 
@@ -213,7 +260,9 @@ private:
   bool giveUp(const SyncStep &step, const Twine &reason);
   std::string nameBarrier(int barrier) const;
   std::string nameAgent(int agent) const;
+  std::string nameMeeting(int meeting) const;
   std::string describe(const TraceEntry &entry) const;
+  std::string describeIterations(const TraceEntry &entry) const;
   void remember(Agent &agent, const SyncStep &step, int barrier = -1,
                 int64_t parity = 0);
   void addTraces(SyncFault &fault);
@@ -225,32 +274,49 @@ private:
   int32_t tick(int agent) { return ++agents[agent].clock[agent]; }
   int productsOf(int agent) const { return agents.size() + agent; }
   int copiesOf(int agent) const { return 2 * agents.size() + agent; }
+  /// Reads and writes of bulk stores.
   int storesOf(int agent) const { return 3 * agents.size() + agent; }
-  int phasesOf(int barrier) const { return 4 * agents.size() + barrier; }
+  int writesOf(int agent) const { return 4 * agents.size() + agent; }
+  int phasesOf(int barrier) const { return 5 * agents.size() + barrier; }
+  int phasesOfMeeting(int meeting) const {
+    return 5 * agents.size() + barriers.size() + meeting;
+  }
   /// The barrier of `block` at the place of `slot`, which is one of any block.
   int inBlock(int slot, int block) const {
     return slot % program.numBarriers + block * program.numBarriers;
   }
   int blockOf(int slot) const { return slot / program.numBarriers; }
+  const SyncRole *roleOf(const Agent &agent) const {
+    return agent.role < 0 ? nullptr : &program.roles[agent.role];
+  }
   bool actsAlone(const Agent &agent) const {
-    return agent.isFirstWarp && (agent.inRole || agent.role == firstRole);
+    const SyncRole *role = roleOf(agent);
+    return agent.which->first == (role ? role->attr.getFirst() : 0);
   }
   bool isSingle(const Agent &agent) const {
-    return agent.inRole && program.roles[agent.role].attr.getSingle();
+    const SyncRole *role = roleOf(agent);
+    return role && role->attr.getSingle();
+  }
+  /// Threads of the agent that execute the current step.
+  int64_t threadsOf(const Agent &agent) const {
+    return isSingle(agent) ? 1 : agent.warps * llvm::popcount(agent.active);
   }
 
+  static constexpr uint32_t kAllLanes = 0xFFFFFFFFu;
+  /// Hardware barriers; those of roles and of the block have no number yet.
+  static constexpr int kNamedBarriers = 16;
   const SyncProgram &program;
   SymbolicExpressions &expressions;
   SyncScenario scenario;
   std::vector<Agent> agents;
   std::vector<Barrier> barriers;
   std::vector<std::vector<std::vector<Record>>> records;
-  llvm::DenseMap<int, Meeting> meetings;
+  std::vector<Meeting> meetings;
+  /// By memory, of all blocks.
+  std::vector<Version> versions;
   ClusterBarrier clusterBarrier;
   /// The last use of each block by each component of the clocks.
   llvm::MapVector<std::pair<int, int>, RemoteUse> remoteUses;
-  int firstRole = 0;
-  int64_t launchThreads = 0;
 };
 
 } // namespace mlir::tile

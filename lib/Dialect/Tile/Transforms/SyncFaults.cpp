@@ -57,6 +57,7 @@ void SyncExecution::reportDeadlock() {
     const SyncStep &step = program.steps[agent.position];
     // The others of a role usually wait for the same.
     if (index > 0 && agents[index - 1].role == agent.role &&
+        agents[index - 1].which->family == agent.which->family &&
         agents[index - 1].block == agent.block &&
         agents[index - 1].state == agent.state &&
         agents[index - 1].position == agent.position &&
@@ -86,11 +87,12 @@ void SyncExecution::reportDeadlock() {
     } else if (agent.state == State::AtCluster) {
       text += "at tile.cluster_wait (" +
               std::to_string(clusterBarrier.arrived) + " of " +
-              std::to_string(launchThreads * program.blocks) + " threads)";
+              std::to_string(program.threads * program.blocks) + " threads)";
     } else {
       const Meeting &meeting = meetings[agent.waitsFor];
-      text += "at tile.sync_threads (" + std::to_string(meeting.arrived) +
-              " of " + std::to_string(meeting.count) + " threads)";
+      text += "at " + nameMeeting(agent.waitsFor) + " (" +
+              std::to_string(meeting.arrived) + " of " +
+              std::to_string(meeting.count) + " threads)";
     }
     if (FileLineColLoc location = getFileLocation(step.op->getLoc()))
       text += " since line " + std::to_string(location.getLine());
@@ -115,7 +117,10 @@ std::string SyncExecution::nameBarrier(int slot) const {
 
 std::string SyncExecution::nameAgent(int index) const {
   const Agent &agent = agents[index];
-  std::string name = program.roles[agent.role].name;
+  const SyncRole *role = roleOf(agent);
+  std::string name = role ? role->name : agent.which->name;
+  if (program.hasThreadConditions)
+    name = "warp " + std::to_string(agent.which->first) + " of " + name;
   if (program.blocks > 1)
     name += " of block " + std::to_string(agent.block);
   return name;
@@ -174,7 +179,23 @@ void SyncExecution::remember(Agent &agent, const SyncStep &step, int barrier,
   constexpr size_t kKept = 4;
   if (agent.trace.size() == kKept)
     agent.trace.erase(agent.trace.begin());
-  agent.trace.push_back({&step, barrier, parity});
+  TraceEntry entry{&step, barrier, parity, {}};
+  for (int loop : agent.inside)
+    if (program.loops[loop].isFollowed)
+      entry.iterations.emplace_back(loop, agent.loops[loop].iteration);
+  agent.trace.push_back(std::move(entry));
+}
+
+/// ", iteration 3 of the loop (line 12)"; of nested loops, the outer one first.
+std::string SyncExecution::describeIterations(const TraceEntry &entry) const {
+  std::string text;
+  for (auto [loop, iteration] : entry.iterations) {
+    text += ", iteration " + std::to_string(iteration);
+    scf::ForOp op = program.loops[loop].op;
+    if (FileLineColLoc location = getFileLocation(op.getLoc()))
+      text += " of the loop (line " + std::to_string(location.getLine()) + ")";
+  }
+  return text;
 }
 
 std::string SyncExecution::describe(const TraceEntry &entry) const {
@@ -199,17 +220,19 @@ std::string SyncExecution::describe(const TraceEntry &entry) const {
       text += (shown->isWrite ? " to " : " from ") +
               getUserName(program.memories[shown->memory].buffer);
   }
-  return text;
+  return text + describeIterations(entry);
 }
 
 /// The last steps of each role: of the agent that came less far. Of a cluster,
 /// two blocks are enough to see.
 void SyncExecution::addTraces(SyncFault &fault) {
   constexpr int kShownBlocks = 2;
-  for (auto [role, info] : llvm::enumerate(program.roles)) {
+  llvm::SmallDenseSet<std::pair<int, int>> shown;
+  for (int family = 0, e = program.warps.size(); family < e; ++family) {
     for (auto [number, agent] : llvm::enumerate(agents)) {
-      if (agent.role != static_cast<int>(role) || !agent.isFirstWarp ||
-          agent.trace.empty() || agent.block >= kShownBlocks)
+      if (agent.which->family != family || agent.trace.empty() ||
+          agent.block >= kShownBlocks ||
+          !shown.insert({family, agent.block}).second)
         continue;
       for (auto [index, entry] : llvm::enumerate(agent.trace))
         fault.notes.push_back(

@@ -26,7 +26,8 @@ static bool isProtocol(Operation *op) {
   return isa<BarrierInitOp, BarrierWaitOp, BarrierArriveOp, BarrierExpectTxOp,
              SyncThreadsOp, CopyAsyncOp, AsyncCommitOp, AsyncWaitOp,
              GemmAsyncOp, MmaWaitOp, BulkCommitOp, BulkWaitOp, WarpSpecializeOp,
-             ClusterArriveOp, ClusterWaitOp>(op);
+             NamedArriveOp, ThreadExpectTxOp, ClusterArriveOp, ClusterWaitOp>(
+      op);
 }
 
 const SyncBarriers &SyncProgram::getBarriers(int slot) const {
@@ -40,8 +41,8 @@ bool mlir::tile::needsSyncVerification(KernelOp kernel) {
   return kernel
       .walk([](Operation *op) {
         return isa<WarpSpecializeOp, BarrierInitOp, BarrierWaitOp,
-                   BarrierArriveOp, GemmAsyncOp, ClusterArriveOp,
-                   ClusterWaitOp>(op)
+                   BarrierArriveOp, GemmAsyncOp, CopyAsyncOp, NamedArriveOp,
+                   ClusterArriveOp, ClusterWaitOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -71,7 +72,6 @@ public:
 
 private:
   void findMemories();
-  void findRoles();
   void findCluster();
   void setReach(SyncStep &step, ArrayRef<ClusterAxes> sets);
   void slice();
@@ -124,6 +124,7 @@ private:
   llvm::DenseSet<Operation *> relevant;
   llvm::SetVector<Value> needed;
   SmallVector<Value> worklist;
+  int numSpecialize = 0;
 };
 } // namespace
 
@@ -136,6 +137,11 @@ private:
 void ProgramBuilder::findMemories() {
   llvm::SetVector<Value> watched, shared;
   llvm::DenseMap<Value, Attribute> firstRole;
+  /// What happens to a tensor.
+  struct TensorUse {
+    bool isRead = false, isWritten = false, isStored = false, isAsync = false;
+  };
+  llvm::MapVector<Value, TensorUse> tensors;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto alloc = dyn_cast<AllocOp>(op)) {
       if (isa<BarrierType>(alloc.getType().getElementType())) {
@@ -160,6 +166,15 @@ void ProgramBuilder::findMemories() {
       auto alloc = access.root.getDefiningOp<AllocOp>();
       if (!alloc && access.isWrite)
         writtenTensors.insert(access.root);
+      if (!alloc && isa<MemRefType>(access.root.getType())) {
+        TensorUse &use = tensors[access.root];
+        use.isAsync |= isAsync;
+        use.isRead |= !access.isWrite;
+        use.isStored |= access.isWrite && isAsync;
+        use.isWritten |= access.isWrite && !isAsync;
+        accesses[op].push_back(std::move(access));
+        continue;
+      }
       if (!alloc || isa<BarrierType>(alloc.getType().getElementType()) ||
           isa<MmaWaitOp>(op))
         continue;
@@ -209,43 +224,23 @@ void ProgramBuilder::findMemories() {
     std::tie(memory.offset, memory.bytes) = getPlace(root);
     program.memories.push_back(memory);
   }
+  // Tensors that the kernel writes and reads, one of the two asynchronously.
+  for (auto &[root, use] : tensors) {
+    if (!use.isAsync || !(use.isRead || use.isWritten) ||
+        !(use.isStored || use.isWritten))
+      continue;
+    memoryIndex[root] = program.memories.size();
+    SyncMemory memory;
+    memory.buffer = root;
+    memory.isGlobal = true;
+    memory.offset = -1;
+    program.memories.push_back(memory);
+  }
   for (auto [index, memory] : llvm::enumerate(program.memories))
     for (auto [other, second] : llvm::enumerate(program.memories))
       if (index != other &&
           overlap({memory.offset, memory.bytes}, {second.offset, second.bytes}))
         memory.overlaps.push_back(other);
-}
-
-static std::string getRoleName(WarpSpecializeOp roles, unsigned index) {
-  RoleAttr role = roles.getRole(index);
-  std::string name = stringifyRoleKind(role.getKind()).str();
-  int64_t same = 0;
-  for (unsigned other = 0; other < roles.getRoles().size(); ++other)
-    same += roles.getRole(other).getKind() == role.getKind();
-  if (same > 1 || role.getKind() == RoleKind::User)
-    name = "role " + std::to_string(index);
-  return name;
-}
-
-void ProgramBuilder::findRoles() {
-  int64_t warps = (kernel.getLaunchThreads() + 31) / 32, taken = 0;
-  SmallVector<WarpSpecializeOp> all;
-  kernel.walk([&](WarpSpecializeOp roles) { all.push_back(roles); });
-  if (all.size() > 1)
-    giveUp(all[1], "there are several warp_specialize");
-  if (!all.empty() && all.front()->getParentOp() != kernel)
-    giveUp(all.front(), "warp_specialize is inside of a loop or condition");
-  if (!all.empty())
-    for (unsigned index = 0; index < all.front().getRoles().size(); ++index) {
-      RoleAttr role = all.front().getRole(index);
-      program.roles.push_back(
-          {role, role.getWarps(), -1, getRoleName(all.front(), index)});
-      taken += role.getWarps();
-    }
-  if (all.empty())
-    program.roles.push_back({RoleAttr(), warps, -1, "block"});
-  else if (taken < warps)
-    program.roles.push_back({RoleAttr(), warps - taken, -1, "other warps"});
 }
 
 /// The blocks of a cluster matter to each other if some operation says so.
@@ -302,6 +297,8 @@ void ProgramBuilder::mark(Operation *op) {
   } else if (auto arrive = dyn_cast<BarrierArriveOp>(op)) {
     need(arrive.getIndex());
   } else if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
+    need(expect.getIndex());
+  } else if (auto expect = dyn_cast<ThreadExpectTxOp>(op)) {
     need(expect.getIndex());
   } else if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
     if (copy.getBarrierIndex())
@@ -395,9 +392,12 @@ void ProgramBuilder::slice() {
       if (AllocOp variable = getVariable(load.getSource()))
         needVariable(variable);
     } else if (op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
+      program.hasThreadConditions |= isa<ThreadIdOp>(op);
       for (Value operand : op->getOperands())
         if (!isa<BufferType, MemRefType>(operand.getType()))
           need(operand);
+    } else {
+      program.hasThreadConditions |= isa<ElectOp>(op);
     }
   }
 }
@@ -448,6 +448,11 @@ void ProgramBuilder::emitValue(Operation *op) {
         isMemoryEffectFree(op) ||
         (load && isa<MemRefType>(load.getSource().getType()) &&
          !writtenTensors.contains(getStorageRoot(load.getSource())));
+    if (load && isa<BufferType>(load.getSource().getType())) {
+      auto memory = memoryIndex.find(getStorageRoot(load.getSource()));
+      if (memory != memoryIndex.end())
+        step.subject = memory->second;
+    }
   }
   for (Value result : op->getResults())
     step.outputs.push_back(number(result));
@@ -585,6 +590,17 @@ void ProgramBuilder::emitBranch(scf::IfOp branch) {
                       })
                       .wasInterrupted();
   }
+  auto waits = [](Block *block) {
+    return block && block
+                        ->walk([](Operation *op) {
+                          return isa<BarrierWaitOp, SyncThreadsOp>(op)
+                                     ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+                        })
+                        .wasInterrupted();
+  };
+  program.steps[begin].waitsOnBothWays =
+      waits(branch.thenBlock()) && waits(branch.elseBlock());
   emitBlock(*branch.thenBlock());
   emitMove(branch, branch.thenYield().getOperands(), branch.getResults());
   int middle = here();
@@ -618,11 +634,15 @@ void ProgramBuilder::emitWhile(scf::WhileOp loop) {
 
 void ProgramBuilder::emitRoles(WarpSpecializeOp roles) {
   int begin = here();
-  add(StepKind::EnterRole, roles);
+  int specialize = numSpecialize++;
+  add(StepKind::EnterRole, roles).subject = specialize;
   SmallVector<int> ends;
-  for (unsigned index = 0; index < roles.getRoles().size(); ++index) {
-    program.roles[index].entry = here();
-    emitBlock(roles.getRegions()[index].front());
+  int index = 0;
+  for (SyncRole &role : program.roles) {
+    if (role.specialize != specialize)
+      continue;
+    role.entry = here();
+    emitBlock(roles.getRegions()[index++].front());
     ends.push_back(here());
     add(StepKind::LeaveRole, roles);
   }
@@ -641,19 +661,29 @@ void ProgramBuilder::addAccesses(SyncStep &step, Operation *op) {
     if (memory == memoryIndex.end())
       continue;
     AccessTemplate result;
+    result.isAtomic = access.isAtomic;
     result.memory = memory->second;
     result.isWrite = access.isWrite;
-    ArrayRef<int64_t> shape =
-        cast<BufferType>(access.root.getType()).getShape();
-    for (auto [range, extent] : llvm::zip(access.region, shape))
+    auto whole = getWholeRegion(access.root.getType());
+    for (auto [range, all] : llvm::zip(access.region, whole))
       result.region.push_back({range.base ? number(range.base) : -1,
-                               range.offset, range.size, extent});
+                               range.offset, range.size, all.size});
     program.accesses.push_back(std::move(result));
   }
   step.numAccesses = program.accesses.size() - step.firstAccess;
 }
 
 bool ProgramBuilder::setBarrier(SyncStep &step, Value barriers, Value index) {
+  int64_t first = 0;
+  step.numSlots = cast<BufferType>(barriers.getType()).getShape()[0];
+  while (auto view = barriers.getDefiningOp<SubviewOp>()) {
+    APInt offset;
+    if (!matchPattern(view.getOffsets()[0], m_ConstantInt(&offset)))
+      break;
+    first += offset.getSExtValue();
+    barriers = view.getSource();
+  }
+  step.firstSlot = first;
   for (auto [position, candidate] : llvm::enumerate(program.barriers))
     if (candidate.buffer == barriers) {
       step.subject = position;
@@ -687,11 +717,24 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     SyncStep &step = add(StepKind::BarrierArrive, op);
     setBarrier(step, arrive.getBarriers(), arrive.getIndex());
     step.number = arrive.getExpect().value_or(0);
+    step.scope = arrive.getScope();
+    step.afterCopies = arrive.getCpAsync();
     setReach(step, getReach(arrive));
   } else if (auto expect = dyn_cast<BarrierExpectTxOp>(op)) {
     SyncStep &step = add(StepKind::ExpectBytes, op);
     setBarrier(step, expect.getBarriers(), expect.getIndex());
     step.number = expect.getBytes();
+  } else if (auto expect = dyn_cast<ThreadExpectTxOp>(op)) {
+    SyncStep &step = add(expect.getArrive() ? StepKind::BarrierArrive
+                                            : StepKind::ExpectBytes,
+                         op);
+    setBarrier(step, expect.getBarriers(), expect.getIndex());
+    step.number = expect.getBytes();
+    step.scope = ArrivalScope::Thread;
+  } else if (auto arrive = dyn_cast<NamedArriveOp>(op)) {
+    SyncStep &step = add(StepKind::NamedArrive, op);
+    step.subject = arrive.getId();
+    step.number = arrive.getCount();
   } else if (auto sync = dyn_cast<SyncThreadsOp>(op)) {
     SyncStep &step = add(StepKind::SyncThreads, op);
     step.number = sync.getCount().value_or(0);
@@ -736,11 +779,14 @@ void ProgramBuilder::emitProtocol(Operation *op) {
 
 SyncProgram ProgramBuilder::run() {
   findMemories();
-  findRoles();
+  auto [misplaced, reason] = findSyncRoles(kernel, program);
+  if (misplaced)
+    giveUp(misplaced, reason);
   findCluster();
   if (program.unsupported)
     return std::move(program);
   slice();
+  findSyncWarps(kernel, program);
   emitValuesAround();
   emitBlock(*kernel.getBodyBlock());
   add(StepKind::End, kernel);

@@ -1,5 +1,4 @@
-//===- SyncProgram.h - what matters of a kernel for its barriers -*- C++
-//-*-===//
+//===- SyncProgram.h - what matters for barriers ----------------*- C++ -*-===//
 //
 // A kernel reduced to the steps that take part in synchronisation: barriers,
 // asynchronous operations, accesses to the memory that these touch, and the
@@ -49,6 +48,7 @@ enum class StepKind {
   MmaWait,
   BulkCommit,
   BulkWait,
+  NamedArrive,
   ClusterArrive,
   ClusterWait,
   WarpSync,
@@ -63,7 +63,7 @@ struct AccessRange {
 
 struct AccessTemplate {
   int memory = 0;
-  bool isWrite = false;
+  bool isWrite = false, isAtomic = false;
   SmallVector<AccessRange, 4> region;
 };
 
@@ -83,6 +83,13 @@ struct SyncStep {
   SmallVector<const void *, 1> handles;
   bool isRepeatable = false;
   int firstAccess = 0, numAccesses = 0;
+  /// Of barriers seen through a view: the first one and how many.
+  int64_t firstSlot = 0, numSlots = 0;
+  /// Who arrives, and whether only when the thread's copies are complete.
+  ArrivalScope scope = ArrivalScope::Single;
+  bool afterCopies = false;
+  /// Of Branch: threads wait for others on both ways.
+  bool waitsOnBothWays = false;
   /// Number of the sets of blocks that it reaches, -1 for the own block.
   int reach = -1;
   /// Each warp does it by itself.
@@ -108,6 +115,8 @@ struct SyncBarriers {
 struct SyncMemory {
   Value buffer;
   bool isFragment = false;
+  /// A tensor: accesses conflict where they certainly meet.
+  bool isGlobal = false;
   /// Each warp keeps to a part of its own.
   bool isOfWarps = false;
   /// Parts along the first dimension that are looked at by themselves.
@@ -118,10 +127,27 @@ struct SyncMemory {
   SmallVector<int, 1> overlaps;
 };
 
+/// A region of a tile.warp_specialize.
 struct SyncRole {
-  RoleAttr attr; ///< Null: the whole block, or warps without a role.
-  int64_t warps = 0;
+  RoleAttr attr;
+  /// Number of the operation among those of the kernel.
+  int specialize = 0;
   int entry = -1;
+  std::string name;
+
+  bool holds(int64_t warp) const {
+    return warp >= attr.getFirst() && warp < attr.getFirst() + attr.getWarps();
+  }
+};
+
+/// Consecutive warps that run the same steps: an agent of an execution.
+struct SyncWarps {
+  int64_t first = 0, count = 0;
+  /// By number of the warp_specialize: the role that they have in it, or -1.
+  SmallVector<int, 2> roles;
+  /// Warps with the same roles in everything have the same number.
+  int family = 0;
+  /// Outside of roles.
   std::string name;
 };
 
@@ -132,6 +158,11 @@ struct SyncProgram {
   std::vector<SyncBarriers> barriers;
   std::vector<SyncMemory> memories;
   std::vector<SyncRole> roles;
+  std::vector<SyncWarps> warps;
+  /// Threads of a block.
+  int64_t threads = 0;
+  /// Each warp is followed by itself, because conditions differ between them.
+  bool hasThreadConditions = false;
   /// Some memory is of single warps: their lanes have to meet.
   bool ordersLanes = false;
   /// Constants, and values from outside that nothing computes.
@@ -163,6 +194,14 @@ struct SyncProgram {
 bool needsSyncVerification(KernelOp kernel);
 
 SyncProgram buildSyncProgram(KernelOp kernel);
+
+/// The roles of a kernel; the operation that cannot be followed, if any.
+std::pair<Operation *, std::string> findSyncRoles(KernelOp kernel,
+                                                  SyncProgram &program);
+
+/// Cuts the warps of a block into agents, when it is known whether each warp
+/// has to be followed by itself.
+void findSyncWarps(KernelOp kernel, SyncProgram &program);
 
 } // namespace mlir::tile
 

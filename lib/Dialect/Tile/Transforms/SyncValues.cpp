@@ -158,10 +158,33 @@ SymbolicValue SyncExecution::opaque(Agent &agent, const SyncStep &step,
     operands.push_back(expressions.resolve(agent.values[input]));
   for (const void *handle : step.handles)
     operands.push_back({reinterpret_cast<int64_t>(handle), true});
+  bool isThread = isa<ThreadIdOp>(step.op);
+  if (isThread || isa<ElectOp>(step.op)) {
+    // Threads of an automatic role count from its first one.
+    const SyncRole *role = roleOf(agent);
+    int64_t first = 0;
+    if (isThread && role && role->attr.getKind() != RoleKind::User)
+      first = role->attr.getFirst() * 32;
+    SymbolicValue value = expressions.makeOpaque(
+        isThread ? step.op->getName().getAsOpaquePointer() : step.op,
+        step.attributes, operands, first, step.calculation.width,
+        /*isDivergent=*/true);
+    expressions.getNode(value).perThread = step.op;
+    return value;
+  }
   if (step.isRepeatable)
     return expressions.makeOpaque(
         step.op->getName().getAsOpaquePointer(), step.attributes, operands,
-        result, step.calculation.width, isa<ThreadIdOp>(step.op));
+        result, step.calculation.width, /*isDivergent=*/false);
+  // What roles read of shared memory is the same as long as nobody writes it.
+  if (step.subject >= 0) {
+    const Version &version =
+        versions[agent.block * program.memories.size() + step.subject];
+    return expressions.makeOpaque(
+        &program.memories[step.subject], version.step, operands,
+        version.count * program.blocks + agent.block, step.calculation.width,
+        /*isDivergent=*/false);
+  }
   // Another block may see something else.
   int64_t instance = 16 * agent.instances[&step] + result;
   instance += static_cast<int64_t>(agent.block) << 40;
@@ -233,7 +256,8 @@ bool SyncExecution::stepValues(Agent &agent, const SyncStep &step) {
     std::optional<int64_t> element = getElement(agent, step, isLoad ? 0 : 1);
     if (isLoad) {
       agent.values[step.outputs[0]] =
-          element ? agent.variables[first + *element] : opaque(agent, step, 0);
+          element ? seenBy(agent, agent.variables[first + *element])
+                  : opaque(agent, step, 0);
       ++agent.instances[&step];
       return true;
     }
@@ -245,18 +269,23 @@ bool SyncExecution::stepValues(Agent &agent, const SyncStep &step) {
         agent.variables[first + index] =
             expressions.makeOpaque(&step, nullptr, {}, index, 64, false);
     if (element)
-      agent.variables[first + *element] = value;
+      agent.variables[first + *element] =
+          blend(agent, value, agent.variables[first + *element]);
     return true;
   }
   case StepKind::Move: {
     SmallVector<SymbolicValue, 4> moved;
     for (int input : step.inputs)
       moved.push_back(agent.values[input]);
+    // Behind a branch of some lanes, each lane has the value of its side.
+    bool leavesSplit =
+        !agent.splits.empty() && agent.splits.back().op == step.op;
     for (auto [value, output] : llvm::zip(moved, step.outputs)) {
       if (agent.divergentDepth)
         setDivergent(agent, output, step);
       else
-        agent.values[output] = value;
+        agent.values[output] =
+            leavesSplit ? blend(agent, value, agent.values[output]) : value;
       tag(output);
     }
     return true;
@@ -336,14 +365,26 @@ bool SyncExecution::beginLoop(Agent &agent, const SyncStep &step) {
 
 bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
   switch (step.kind) {
-  case StepKind::LoopBegin:
-    return beginLoop(agent, step);
+  case StepKind::LoopBegin: {
+    int before = agent.position;
+    bool followed = beginLoop(agent, step);
+    if (agent.position == before + 1) {
+      agent.inside.push_back(step.subject);
+      agent.loops[step.subject].iteration = 0;
+    }
+    return followed;
+  }
   case StepKind::LoopNext: {
     LoopState &state = agent.loops[step.subject];
     --state.remaining;
+    ++state.iteration;
     state.counter += state.step;
-    if (state.remaining == state.skipAt)
+    if (state.remaining == state.skipAt) {
       state.counter += state.skip * state.step;
+      state.iteration += state.skip;
+    }
+    if (state.remaining <= 0)
+      agent.inside.pop_back();
     if (program.loops[step.subject].isFollowed &&
         agent.values[step.outputs[0]].isKnown)
       agent.values[step.outputs[0]] = {state.counter, true};
@@ -351,8 +392,11 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     return true;
   }
   case StepKind::Branch: {
-    std::optional<bool> truth = decide(agent.values[step.inputs[0]]);
+    SymbolicValue condition = expressions.resolve(agent.values[step.inputs[0]]);
+    std::optional<bool> truth = decide(condition);
     if (!truth) {
+      if (splitLanes(agent, step, condition))
+        return true;
       if (step.number)
         return giveUp(step, "the condition may differ between threads");
       // Accesses on both ways.
@@ -363,12 +407,21 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     return true;
   }
   case StepKind::Jump:
+    if (!agent.splits.empty() && step.subject >= 0 &&
+        agent.splits.back().branch == step.subject) {
+      agent.active = agent.splits.back().others;
+      agent.splits.back().negated = true;
+    }
     agent.position = step.subject >= 0 && agent.bothWays[step.subject]
                          ? agent.position + 1
                          : step.target;
     return true;
   case StepKind::BranchEnd:
-    if (agent.bothWays[step.subject]) {
+    if (!agent.splits.empty() && agent.splits.back().branch == step.subject) {
+      agent.active = agent.splits.back().before;
+      agent.splits.pop_back();
+      agent.bothWays[step.subject] = false;
+    } else if (agent.bothWays[step.subject]) {
       agent.bothWays[step.subject] = false;
       --agent.divergentDepth;
     }
@@ -396,18 +449,20 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     return true;
   }
   case StepKind::EnterRole: {
-    const SyncRole &role = program.roles[agent.role];
-    bool skips = !role.attr || (role.attr.getSingle() && !agent.isFirstWarp);
+    int index = agent.which->roles[step.subject];
+    const SyncRole *role = index < 0 ? nullptr : &program.roles[index];
+    bool skips = !role || (role->attr.getSingle() &&
+                           agent.which->first != role->attr.getFirst());
     if (skips) {
       agent.position = step.target;
       return true;
     }
-    agent.inRole = true;
-    agent.position = role.entry;
+    agent.role = index;
+    agent.position = role->entry;
     return true;
   }
   case StepKind::LeaveRole:
-    agent.inRole = false;
+    agent.role = -1;
     agent.position = step.target;
     return true;
   case StepKind::End:

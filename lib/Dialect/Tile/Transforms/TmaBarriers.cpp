@@ -272,11 +272,24 @@ private:
       bytes += *more;
       name += "_" + getUserName(copy.getDest());
     }
-    AllocOp barrier = createBarriers(kernel, name, 1, 1);
+    // Where the program orders its threads itself, nothing else may keep a warp
+    // from coming late to its wait, when the phase behind is complete too: each
+    // has to say that it is there.
+    bool everyWarp = inLoop && kernel->hasAttr("tile.explicit");
+    RoleAttr role = getRole(open.front());
+    int64_t warps =
+        role ? role.getWarps() : (kernel.getLaunchThreads() + 31) / 32;
+    AllocOp barrier = createBarriers(kernel, name, 1, everyWarp ? warps : 1);
     OpBuilder builder(open.front());
     Location loc = open.front().getLoc();
     Value zero = makeIndex(builder, loc, 0);
-    arrive(builder, loc, barrier, zero, bytes);
+    if (everyWarp) {
+      BarrierExpectTxOp::create(builder, loc, barrier, zero, bytes);
+      BarrierArriveOp::create(builder, loc, barrier, zero, ArrivalScope::Warp,
+                              IntegerAttr(), /*cp_async=*/false);
+    } else {
+      arrive(builder, loc, barrier, zero, bytes);
+    }
     for (CopyOp copy : open)
       makeAsynchronous(copy, barrier, zero);
     if (end)

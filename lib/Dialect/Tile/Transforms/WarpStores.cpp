@@ -16,7 +16,7 @@ using namespace mlir::tile;
 namespace layout = ::tilemlir::layout;
 
 /// Shared addresses of boxes (PTX ISA, cp.async.bulk.tensor).
-static constexpr int64_t kStoreAlignment = 128;
+static constexpr int64_t kBoxAlignment = 128;
 /// With fewer rows, a warp would start more boxes than it has to store.
 static constexpr int64_t kMaxBoxesOfWarp = 16;
 
@@ -82,7 +82,7 @@ mlir::tile::planWarpStore(Operation *store, FragmentLayoutAttr attr) {
     if (begin[shared.fastestDim()] % shared.panelElements() != 0)
       return std::nullopt;
     int64_t bytes = shared.linearByteOffset(begin);
-    return bytes % kStoreAlignment == 0 ? std::optional(bytes) : std::nullopt;
+    return bytes % kBoxAlignment == 0 ? std::optional(bytes) : std::nullopt;
   };
   for (auto [list, result] :
        {std::make_pair(&plan.parts.offsets, &plan.partBytes),

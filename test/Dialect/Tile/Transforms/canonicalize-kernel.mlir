@@ -202,3 +202,23 @@ func.func @parallel_views(%A: memref<16x32xf32>, %B: memref<16x8xui16>, %C: memr
   }
   return
 }
+
+// -----
+
+// A wait for all but the last product names no fragment, and stays.
+// CHECK-LABEL: func.func @pending_product
+func.func @pending_product(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, fragment>
+    // CHECK: tile.gemm_async
+    // CHECK-NEXT: tile.mma_wait {pending = 1 : i64}
+    // CHECK-NEXT: tile.sync_threads
+    tile.gemm_async %a, %a, %c : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf16, shared>, !tile.buffer<64x64xf32, fragment>
+    tile.mma_wait {pending = 1 : i64}
+    tile.sync_threads
+    tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<64x64xf32, fragment>
+  }
+  return
+}

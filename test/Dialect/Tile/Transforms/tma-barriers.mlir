@@ -65,6 +65,35 @@ func.func @in_a_loop(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %n: i32) {
 
 // -----
 
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Where the program orders its threads, each warp of the role arrives, so that none misses a phase.
+// CHECK-LABEL: @in_a_role_of_the_program
+// CHECK: %[[BARRIER:.*]] = tile.alloc "loaded_a"
+// CHECK-NEXT: tile.barrier_init %[[BARRIER]] {arrivals = 4 : i64}
+// CHECK: scf.for
+// CHECK: tile.barrier_expect_tx %[[BARRIER]][%{{.*}}] {bytes = 8192 : i64}
+// CHECK-NEXT: tile.barrier_arrive %[[BARRIER]][%{{.*}}] warp
+// CHECK-NEXT: tile.copy_async
+// CHECK: tile.barrier_wait %[[BARRIER]]
+func.func @in_a_role_of_the_program(%A: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(256) attributes {tile.explicit} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared, #shared>
+    tile.warp_specialize [#tile.role<user, first = 4, warps = 4>] {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        tile.copy %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared, #shared>
+        tile.named_arrive {id = 1 : i64, count = 256 : i64}
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 #slots = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
 
 // A pipeline: a barrier for each slot, parities as bits of a variable; a load

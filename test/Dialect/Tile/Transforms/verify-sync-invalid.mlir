@@ -747,7 +747,7 @@ func.func @unknown_parity(%flags: memref<?xi32>) {
   return
 }
 
-// Nor can threads of a role that go different ways.
+// Nor can one thread of a role be chosen among those that are not all here.
 func.func @divergent() {
   %c1 = arith.constant 1 : i32
   // expected-warning@below {{the synchronisation of this kernel is not verified}}
@@ -759,9 +759,31 @@ func.func @divergent() {
     tile.sync_threads
     %thread = tile.thread_id 0 : i32
     %first = arith.cmpi eq, %thread, %c0 : i32
+    scf.if %first {
+      // expected-note@below {{it is under a condition that differs between the threads of a warp}}
+      tile.barrier_arrive %full[%c0] single : !barriers
+    }
+    tile.barrier_wait %full[%c0], %c0 : !barriers
+  }
+  return
+}
+
+// Threads go ways that depend on what they read.
+func.func @unknown_divergence(%flags: memref<?xi32>) {
+  %c1 = arith.constant 1 : i32
+  // expected-warning@below {{the synchronisation of this kernel is not verified}}
+  tile.kernel "unknown_divergence" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %full = tile.alloc "full" : !barriers
+    tile.barrier_init %full {arrivals = 1 : i64} : !barriers
+    tile.sync_threads
+    %thread = tile.thread_id 0 : i32
+    %flag = tile.load %flags[%thread] : memref<?xi32> -> i32
+    %first = arith.cmpi eq, %flag, %c0 : i32
     // expected-note@below {{the condition may differ between threads}}
     scf.if %first {
-      tile.barrier_arrive %full[%c0] single : !barriers
+      tile.barrier_arrive %full[%c0] thread : !barriers
     }
     tile.barrier_wait %full[%c0], %c0 : !barriers
   }

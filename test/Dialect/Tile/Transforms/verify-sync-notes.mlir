@@ -12,7 +12,7 @@
 // CHECK: :[[PRODUCER]]:{{[0-9]+}}: note: producer, 3 before: barrier_wait empty[0], parity 1
 // CHECK: note: producer, 2 before: barrier_arrive full[0]
 // CHECK: note: producer, 1 before: copy_async full[0] to A_shared
-// CHECK: note: producer, last step: barrier_wait empty[0], parity 0
+// CHECK: note: producer, last step: barrier_wait empty[0], parity 0, iteration 1 of the loop (line {{[0-9]+}})
 // CHECK: note: consumer, 3 before: barrier_wait full[0], parity 0
 // CHECK: note: consumer, 2 before: gemm_async
 // CHECK: note: consumer, 1 before: mma_wait, pending 1

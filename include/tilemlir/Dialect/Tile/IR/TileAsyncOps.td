@@ -75,7 +75,7 @@ def Tile_GemmAsyncOp : Tile_GemmLikeOp<"gemm_async"> {
   let assemblyFormat = "$a `,` $b `,` $c (`accumulate` $accumulate^)? attr-dict `:` type($a) `,` type($b) `,` type($c)";
 }
 
-def Tile_MmaWaitOp : Tile_Op<"mma_wait"> {
+def Tile_MmaWaitOp : Tile_Op<"mma_wait", [MemoryEffects<[MemWrite]>]> {
   let summary = "wait until at most `pending` groups of products are in flight";
   let description = [{
     Groups of `tile.gemm_async` complete in order. `fragments` are those that

@@ -486,10 +486,12 @@ def TileInsertSync : Pass<"tile-insert-sync"> {
 def TileVerifySync : Pass<"tile-verify-sync"> {
   let summary = "execute the protocol of barriers and roles, and report faults";
   let description = [{
-    Changes nothing. For kernels with roles (`tile.warp_specialize`), barriers
-    or products in flight, each role is executed as a program of waits,
-    arrivals, asynchronous copies and products, and accesses to shared memory,
-    with a vector clock for its first warp and one for its other warps. Errors:
+    Changes nothing. For kernels with roles (`tile.warp_specialize`, also several
+    of them and inside of loops), barriers, asynchronous copies or products in
+    flight, the warps that run the same steps are executed as a program of
+    waits, arrivals, copies and products, and accesses to shared memory, with a
+    vector clock each: the first warp of a role, its other warps; each warp by
+    itself where conditions depend on `tile.elect` or `tile.thread_id`. Errors:
 
     * deadlock: who waits for what, since which line;
     * early read: a slot is read while a copy may still fill it;
@@ -497,15 +499,20 @@ def TileVerifySync : Pass<"tile-verify-sync"> {
       a product that no `tile.mma_wait` covers yet;
     * early use of a fragment that a product in flight reads or writes;
     * over-arrival: more arrivals than a phase takes;
+    * barrier clash: one named barrier with different numbers of threads;
     * phase overrun: a phase may complete before a wait for the one before it
       returns, which then waits for the wrong phase;
     * wrong number of bytes: a phase expects others than are copied;
     * a barrier that is not initialised, or not for all threads;
     * asynchronous work that is left at the end of the kernel.
 
+    An error comes with the last steps of each role, with the iterations of the
+    loops that they are in, and with the choices that lead there.
+
     The order in which roles run does not matter, because the clocks say what
     may happen at the same time, and because over-arrivals and overruns are
-    faults of their own. Variables and loop counters are followed. What is not
+    faults of their own. For the same reason who arrives at a named barrier has
+    to know that the phase before is complete. Variables and loop counters are followed. What is not
     known (block indices, sizes, loaded elements) is a symbol that all roles
     share: trip counts of inner loops from 0 to 2S + 3 for S slots, of outer
     loops from 0 to 3, and both values of conditions are tried, all
@@ -513,10 +520,16 @@ def TileVerifySync : Pass<"tile-verify-sync"> {
     constant loops the middle is left out. `max-steps` bounds the number of
     executed steps; combinations beyond it are not tried.
 
+    A bulk store reads its shared memory until `tile.bulk_wait`, and is visible
+    to reads of its tensor behind one without `read` only. Accesses to tensors
+    are compared where one is asynchronous, and where both certainly meet.
+
     When a slot or a parity cannot be calculated, or a condition around a
-    barrier differs between threads, the pass says in a warning that the kernel
-    is not verified, and why. Not looked at: accesses of the threads of one
-    role among each other (`tile-insert-sync` orders them) and proxy fences.
+    barrier depends on what single threads have loaded, or inline PTX may
+    synchronise, the pass says in a warning that the kernel is not verified, and
+    why. Not looked at: accesses of the threads of one role, and of the lanes of
+    a warp, among each other (`tile-insert-sync` orders them), other blocks'
+    accesses to tensors, and proxy fences.
 
     Where blocks of a cluster fill each other's slots or arrive at each other's
     barriers, all blocks of a cluster are executed together. Their block indices
