@@ -82,13 +82,17 @@ _VERIFIED = [
     ),
     Mutation(
         "release_too_early", "a slot is given back before anybody waits for it to be full", "cluster", _SYNC,
-        r"(tile\.barrier_wait %full[^\n]*\n)",
-        r"tile.barrier_arrive %empty_a_tile_b_tile[%7] warp : <2x!tile.barrier, shared>\n\1",
+        r"(tile\.barrier_wait %full\w*(\[%\w+\])[^\n]*\n)",
+        r"tile.barrier_arrive %empty_a_tile_b_tile\2 warp : <2x!tile.barrier, shared>\n\1",
         ("over-arrival",), "empty_a_tile_b_tile",
     ),
     Mutation(
         "release_of_wrong_slot", "a peeled iteration gives back the slot that it reads, not the one before",
-        "persistent", _SYNC, r"(tile\.barrier_arrive %empty\w*\[)%38", r"\1%32", ("over-arrival",),
+        "persistent", _SYNC,
+        r"(tile\.barrier_wait %full\w*\[(%\d+)\](?:(?!barrier_wait)[\s\S])*?"
+        r"tile\.barrier_arrive %empty\w*\[)%\d+",
+        r"\1\2",
+        ("over-arrival",),
         "empty_a_tile_b_tile[1] takes 8 arrivals in a phase",
     ),
     Mutation(
@@ -139,11 +143,11 @@ _VERIFIED = [
     ),
     Mutation(
         "copy_to_wrong_slot", "a copy fills the slot after the one that is free", "persistent", _SYNC,
-        r"(%\d+ = tile\.subview %b_tile\[)%9", r"\1%c0_i32", ("early overwrite",), "writes slot 0 of b_tile while",
+        r"(%\d+ = tile\.subview %b_tile\[)%\d+", r"\1%c0_i32", ("early overwrite",), "writes slot 0 of b_tile while",
     ),
     Mutation(
         "read_of_wrong_slot", "a product reads a slot that it has not waited for", "gemm", _SYNC,
-        r"(%\d+ = tile\.subview %b_tile\[)%7", r"\1%c1_i32", ("early read",), "slot 1 of b_tile",
+        r"(%\d+ = tile\.subview %b_tile\[)%\d+", r"\1%c1_i32", ("early read",), "slot 1 of b_tile", which=1,
     ),
     Mutation(
         "products_not_waited_for", "the accumulator is stored while products are in flight", "cluster", _SYNC,
