@@ -5,14 +5,19 @@
 //
 // | function | how | error |
 // |---|---|---|
-// | exp2 | ex2.approx | 2 ulp (PTX ISA) |
+// | exp2 | ex2.approx.ftz | 2 ulp (PTX ISA); 0 below 2^-126 |
 // | exp | reduction by multiples of ln 2 in two parts, ex2.approx | 3 ulp |
 // | rsqrt | rsqrt.approx | 2^-22.9 relative (PTX ISA) |
 // | sqrt, division, fma | correctly rounded instructions | 0.5 ulp |
+// | division by a shared divisor, rounded to 16 bits | its reciprocal | 0.501
+// ulp of the 16-bit type |
 // | log, log2, log1p, expm1, tanh, erf, sin, cos, tan, asin, acos, atan, ... |
 // polynomials of
 //   MLIR's math transforms | a few ulp; sin and cos on |x| < 10^4 |
 // | pow | exp(y log x) with the sign rules of C | grows with abs(y log x) |
+//
+// exp2 is one instruction: results that f32 holds only as subnormal numbers
+// would take a test and two products more for each element.
 //
 // Fast math uses ex2.approx, lg2.approx, sin.approx, cos.approx and
 // tanh.approx directly. 16-bit types compute in f32 and round once. Functions
@@ -21,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ElementaryFunctions.h"
+#include "SharedFactors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -150,10 +156,11 @@ LogicalResult tilemlir::to_nvvm::expandElementaryFunctions(Operation *root,
   MLIRContext *context = root->getContext();
   RewritePatternSet patterns(context);
   patterns.add<Widen>(context);
+  populateSharedFactorPatterns(patterns);
   patterns.add<Expand<math::Exp2Op>>(
       context,
       [](OpBuilder &b, Location loc, Value x, bool) {
-        return exp2Of(b, loc, x);
+        return approximate(b, loc, "llvm.nvvm.ex2.approx.ftz", x);
       },
       fast);
   patterns.add<Expand<math::ExpOp>>(context, expOf, fast);

@@ -1,6 +1,7 @@
 //===- TileGPUToNVVM.cpp - the pass tile-gpu-to-nvvm ------------*- C++ -*-===//
 #include "ElementaryFunctions.h"
 #include "Patterns.h"
+#include "SharedFactors.h"
 
 #include "tilemlir/Conversion/Passes.h"
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
@@ -130,6 +131,7 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     if (failed(verifyFeatures(gpuModule, tileTarget)))
       return signalPassFailure();
     expandPredicates(gpuModule);
+    shareDivisors(gpuModule);
     if (failed(expandElementaryFunctions(gpuModule, lowering.fastMath)) ||
         (lowering.capability < 89 && failed(expandFloat8(gpuModule))))
       return signalPassFailure();

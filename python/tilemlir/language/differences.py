@@ -53,7 +53,7 @@ DIFFERENCES: dict[str, str] = {
     "clear": "also of tensors in global memory",
     "max": "a NaN operand gives the other operand; more than two operands",
     "min": "a NaN operand gives the other operand; more than two operands",
-    "exp2": "8- and 16-bit floats are computed in float32 and rounded once",
+    "exp2": "8- and 16-bit floats are computed in float32 and rounded once; on GPUs a result below 2^-126 is 0",
     "exp": "8- and 16-bit floats are computed in float32 and rounded once",
     "log2": "8- and 16-bit floats are computed in float32 and rounded once",
     "rsqrt": "8- and 16-bit floats are computed in float32 and rounded once",

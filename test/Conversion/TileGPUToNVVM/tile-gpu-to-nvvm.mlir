@@ -93,7 +93,7 @@ gpu.module @kernels {
   // CHECK-LABEL: llvm.func @functions
   llvm.func @functions(%x: f32, %h: f16, %B: !llvm.ptr<1>, %o: i64) {
     %tb = tile_gpu.tensor %B : !llvm.ptr<1> -> memref<?xf32>
-    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx"
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
     %a = math.exp2 %x : f32
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"
     %b = math.rsqrt %a : f32
