@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilemlir/Layout/SharedLayout.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "Digits.h"
 
@@ -44,6 +45,8 @@ std::string SharedLayout::verify(const std::vector<int64_t> &shape,
     return "elements of " + std::to_string(elementBits) +
            " bits, expected a power of two up to 128";
   std::vector<int> sorted = order;
+  if (const size_t panels = findPanels(order); panels < order.size())
+    sorted.erase(sorted.begin() + panels);
   std::sort(sorted.begin(), sorted.end());
   bool isPermutation = sorted.size() == shape.size();
   for (size_t i = 0; i < sorted.size(); ++i)
@@ -82,6 +85,11 @@ Result<SharedLayout> SharedLayout::create(std::vector<int64_t> shape,
   layout.bitsPerElement = elementBits;
   layout.elementsPerPanel = panelElements;
   layout.bytesOfSwizzle = swizzleBytes;
+  // Say it in one way only: where there are no panels, or they are outermost.
+  const size_t panels = findPanels(layout.dimOrder);
+  if (panels < layout.dimOrder.size() &&
+      (layout.numPanels() == 1 || panels + 1 == layout.dimOrder.size()))
+    layout.dimOrder.erase(layout.dimOrder.begin() + panels);
   return layout;
 }
 
@@ -153,7 +161,10 @@ int64_t SharedLayout::numPanels() const {
 }
 
 int64_t SharedLayout::numRows() const {
-  return rank() == 0 ? 1 : numElements() / shapeOfTile[fastestDim()];
+  int64_t rows = 1;
+  for (size_t i = 1; i < findPanels(dimOrder); ++i)
+    rows *= shapeOfTile[dimOrder[i]];
+  return rows;
 }
 
 int64_t SharedLayout::rowBytes() const {
@@ -182,15 +193,18 @@ SharedLayout::linearBitOffset(const std::vector<int64_t> &coordinate) const {
   if (rank() == 0)
     return 0;
   const int64_t column = coordinate[fastestDim()];
-  int64_t row = 0, weight = 1;
-  for (int i = 1; i < rank(); ++i) {
-    row += coordinate[dimOrder[i]] * weight;
-    weight *= shapeOfTile[dimOrder[i]];
-  }
   const int64_t panel = column / elementsPerPanel;
-  return ((panel * weight + row) * elementsPerPanel +
-          column % elementsPerPanel) *
-         bitsPerElement;
+  const size_t panels = findPanels(dimOrder);
+  // Rows of all panels, counted together.
+  int64_t row = 0, weight = 1;
+  for (size_t i = 1; i < dimOrder.size(); ++i) {
+    const bool isPanel = i == panels;
+    row += (isPanel ? panel : coordinate[dimOrder[i]]) * weight;
+    weight *= isPanel ? numPanels() : shapeOfTile[dimOrder[i]];
+  }
+  if (panels == dimOrder.size())
+    row += panel * weight;
+  return (row * elementsPerPanel + column % elementsPerPanel) * bitsPerElement;
 }
 
 int64_t
@@ -216,12 +230,18 @@ std::vector<int64_t> SharedLayout::coordinateAt(int64_t bitOffset) const {
       bitsPerElement;
   const int64_t column = element % elementsPerPanel;
   element /= elementsPerPanel;
-  for (int i = 1; i < rank(); ++i) {
+  const size_t panels = findPanels(dimOrder);
+  int64_t panel = 0;
+  for (size_t i = 1; i < dimOrder.size(); ++i) {
     const int dim = dimOrder[i];
-    coordinate[dim] = element % shapeOfTile[dim];
-    element /= shapeOfTile[dim];
+    const bool isPanel = i == panels;
+    const int64_t extent = isPanel ? numPanels() : shapeOfTile[dim];
+    (isPanel ? panel : coordinate[dim]) = element % extent;
+    element /= extent;
   }
-  coordinate[fastestDim()] = element * elementsPerPanel + column;
+  if (panels == dimOrder.size())
+    panel = element;
+  coordinate[fastestDim()] = panel * elementsPerPanel + column;
   return coordinate;
 }
 

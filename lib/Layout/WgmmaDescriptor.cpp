@@ -1,5 +1,6 @@
 //===- WgmmaDescriptor.cpp - Operands of wgmma in shared memory -----------===//
 #include "tilemlir/Layout/WgmmaDescriptor.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include <string>
 
@@ -7,22 +8,6 @@ using namespace tilemlir::layout;
 
 /// Rows after which the pattern of a swizzle repeats, and of a core matrix.
 static constexpr int64_t kPatternRows = 8;
-
-/// Rows of a panel between neighbours in `dim`; 0 for the fastest dimension.
-static int64_t rowsPerStep(const SharedLayout &layout, int dim) {
-  int64_t rows = 1;
-  for (int d : layout.order()) {
-    if (d == layout.fastestDim()) {
-      if (d == dim)
-        return 0;
-      continue;
-    }
-    if (d == dim)
-      return rows;
-    rows *= layout.shape()[d];
-  }
-  return rows;
-}
 
 Result<WgmmaOperand> WgmmaOperand::create(const SharedLayout &layout, int mnDim,
                                           int kDim) {
@@ -43,7 +28,7 @@ Result<WgmmaOperand> WgmmaOperand::create(const SharedLayout &layout, int mnDim,
     return Error{"K must be contiguous for elements of " +
                  std::to_string(bits) + " bits"};
   const int rowDim = operand.mnMajor ? kDim : mnDim;
-  if (rowsPerStep(layout, rowDim) != 1)
+  if (tilemlir::layout::strideBytes(layout, rowDim) != layout.rowBytes())
     return Error{"the rows of the matrix do not follow each other"};
   const int64_t swizzle = layout.swizzleBytes();
   if (layout.rowBytes() != (swizzle ? swizzle : kSwizzleChunkBytes))
@@ -72,7 +57,7 @@ int64_t WgmmaOperand::stepBytes(int dim) const {
     return layout.swizzleBytes() == 0 ? 2 * layout.panelBytes() : 0;
   }
   const int64_t step = dim == mn ? stepOfMN : dim == k ? stepOfK : 1;
-  return step * rowsPerStep(layout, dim) * layout.rowBytes();
+  return step * tilemlir::layout::strideBytes(layout, dim);
 }
 
 Result<SharedLayout>

@@ -114,6 +114,57 @@ def test_tails(target, shape, block):
         check_same(b, a)
 
 
+@pytest.mark.parametrize(
+    ("shape", "block", "load_at", "store_at", "boxes"),
+    [
+        # Rows in whole panels: one box has them all, also over the end, and in front of the beginning.
+        ((70, 256), (32, 128), (0, 0), (0, 0), (1, 1)),
+        ((70, 320), (32, 192), (0, 0), (0, 0), (1, 1)),
+        ((70, 320), (32, 128), (-1, -64), (0, 0), (1, 1)),
+        ((70, 320), (32, 128), (0, 192), (3, 64), (1, 1)),
+        ((300, 128), (256, 128), (0, 0), (0, 0), (1, 1)),
+        # What a map in panels would go on reading, or writing, in the next row.
+        ((70, 200), (32, 128), (0, 0), (0, 0), (2, 2)),
+        ((70, 320), (32, 128), (0, 8), (0, 0), (2, 1)),
+        ((70, 320), (32, 128), (0, 0), (0, 16), (1, 2)),
+        # More rows than a box has: panels do not follow each other box by box.
+        ((400, 128), (384, 128), (0, 0), (0, 0), (4, 4)),
+    ],
+)
+def test_panels(target, shape, block, load_at, store_at, boxes):
+    program = tma_programs.copy_rows(*shape, block, "float16", load_at=load_at, store_at=store_at)
+    kernel = compile_for(program, target)
+    if not kernel.target.is_cpu and kernel.target.arch == "sm_90a":
+        reasons = [one["reason"] for one in kernel.explain().operations if one["op"].startswith("copy")]
+        for reason, count in zip(reasons, boxes, strict=True):
+            assert f" of {count} box" in reason, reasons
+            assert ("a box per panel" in reason) == (count > 1), reasons
+    a = random(shape, torch.float16)
+    (b,) = programs.run(kernel, [a], [(shape, torch.float16)])
+    check_same(b, shifted(a, load_at, store_at, torch.float16))
+
+
+@pytest.mark.parametrize(("width", "dtype"), [(128, "float16"), (192, "bfloat16"), (256, "int8"), (96, "float32")])
+def test_panels_of_heads(target, width, dtype):
+    # Four dimensions and the panels are all that a map has.
+    kernel = compile_for(tma_programs.copy_head(2, 70, 3, width, 32, dtype), target)
+    if not kernel.target.is_cpu and kernel.target.arch == "sm_90a":
+        assert all("of 1 box" in one["reason"] for one in kernel.explain().operations if one["op"].startswith("copy"))
+    a = random((2, 70, 3, width), DTYPES[dtype])
+    (b,) = programs.run(kernel, [a], [((2, 3, 70, width), DTYPES[dtype])])
+    check_same(b, a.permute(0, 2, 1, 3))
+
+
+def test_panels_of_assumed_columns(target):
+    kernel = compile_for(tma_programs.copy_multiples(T.dynamic("m"), T.dynamic("n"), (32, 128), "float16", 64), target)
+    if not kernel.target.is_cpu and kernel.target.arch == "sm_90a":
+        assert all("of 1 box" in one["reason"] for one in kernel.explain().operations if one["op"].startswith("copy"))
+    for shape in [(70, 256), (1, 64), (33, 320), (0, 128)]:
+        a = random(shape, torch.float16)
+        (b,) = programs.run(kernel, [a], [(shape, torch.float16)])
+        check_same(b, a)
+
+
 @pytest.mark.parametrize("size", [1, 7, 100, 1000, 4096, 4099])
 @pytest.mark.parametrize(("load_at", "store_at"), [(0, 0), (1, 0), (0, 3), (5, 7)])
 def test_vectors(target, size, load_at, store_at):
@@ -196,10 +247,12 @@ def test_disabled_and_hinted(target):
 @pytest.mark.parametrize("stages", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 9])
 def test_loads_in_loops(target, count, stages):
-    kernel = compile_for(tma_programs.sum_tiles(count, 100, 64, "float16", stages), target)
-    a = torch.randint(-8, 8, (count, 100, 64)).half()
-    (b,) = programs.run(kernel, [a], [((100, 64), torch.float32)])
-    check_same(b, a.float().sum(0))
+    # The last width has two panels in each slot.
+    for columns in (64, 128):
+        kernel = compile_for(tma_programs.sum_tiles(count, 100, columns, "float16", stages), target)
+        a = torch.randint(-8, 8, (count, 100, columns)).half()
+        (b,) = programs.run(kernel, [a], [((100, columns), torch.float32)])
+        check_same(b, a.float().sum(0))
 
 
 @pytest.mark.parametrize("tiles", [1, 2, 5])

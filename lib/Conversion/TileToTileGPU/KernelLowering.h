@@ -303,6 +303,9 @@ private:
   /// The descriptor for the boxes of `plan`, at the top of the kernel.
   Value tensorMap(Value tensor, const tile::TmaPlan &plan,
                   bool isRounded = false);
+  /// Coordinates of a box in the map of `plan`, from those in the tensor.
+  SmallVector<Value> mapCoordinates(const tile::TmaPlan &plan,
+                                    llvm::function_ref<Value(int64_t)> start);
   /// Brings the descriptors close to the hardware that reads them, by a warp
   /// that has nothing else to do; where there is none, nothing happens.
   void prefetchTensorMaps();

@@ -11,9 +11,11 @@
 #include "KernelLowering.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -132,15 +134,28 @@ static tile_gpu::TensorMapAttr getRecord(Value tensor, bool isRounded,
   if (failed(type.getStridesAndOffset(known, offset)))
     llvm_unreachable("a tensor without strides has no map");
   SmallVector<tile::ExprAttr> sizes, strides;
-  for (auto [position, dim] : llvm::enumerate(plan.dims)) {
-    sizes.push_back(
-        type.isDynamicDim(dim)
-            ? tile::ExprAttr::getDim(context, 0, dim)
-            : tile::ExprAttr::getConstant(context, type.getDimSize(dim)));
-    strides.push_back(position == 0 ? tile::ExprAttr::getConstant(context, 1)
+  auto constant = [&](int64_t value) {
+    return tile::ExprAttr::getConstant(context, value);
+  };
+  for (auto [index, dim] : llvm::enumerate(plan.dims)) {
+    auto position = static_cast<int64_t>(index);
+    tile::ExprAttr size = type.isDynamicDim(dim)
+                              ? tile::ExprAttr::getDim(context, 0, dim)
+                              : constant(type.getDimSize(dim));
+    // Rows in whole panels: the column in the panel, and the panel.
+    if (plan.panelPosition >= 0 && position == 0)
+      size = constant(plan.box[0]);
+    if (position == plan.panelPosition) {
+      sizes.push_back(tile::ExprAttr::getBinary(tile::ExprKind::FloorDiv, size,
+                                                constant(plan.box[0])));
+      strides.push_back(constant(plan.box[0]));
+      continue;
+    }
+    sizes.push_back(size);
+    strides.push_back(position == 0 ? constant(1)
                       : ShapedType::isDynamic(known[dim])
                           ? tile::ExprAttr::getStride(context, 0, dim)
-                          : tile::ExprAttr::getConstant(context, known[dim]));
+                          : constant(known[dim]));
   }
   tile::ExprAttr start;
   if (offset != 0)
@@ -196,12 +211,11 @@ FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
     return failure();
   int64_t bytes = layout->elementBits() / 8;
   Coordinate address = Coordinate::get(*base);
-  int64_t stride = layout->rowBytes();
-  for (int dim : layout->order()) {
+  for (int dim = 0; dim < layout->rank(); ++dim) {
     Coordinate part = coordinates[dim];
     if (dim != layout->fastestDim()) {
-      address = ix.add(address, ix.mul(part, stride));
-      stride *= layout->shape()[dim];
+      address =
+          ix.add(address, ix.mul(part, layout::strideBytes(*layout, dim)));
       continue;
     }
     if (layout->numPanels() == 1) {
@@ -220,6 +234,28 @@ FailureOr<Value> KernelLowering::regionAddress(Operation *op, Value buffer,
   }
   Value result = ix.materialize(address);
   return result ? result : ix.i32(0);
+}
+
+SmallVector<Value>
+KernelLowering::mapCoordinates(const tile::TmaPlan &plan,
+                               llvm::function_ref<Value(int64_t)> start) {
+  SmallVector<Value> coordinates;
+  for (auto [position, dim] : llvm::enumerate(plan.dims)) {
+    Value value;
+    if (plan.panelPosition < 0 || position != 0)
+      value = start(dim);
+    // Signed: a copy may start in front of the tensor.
+    if (value && static_cast<int64_t>(position) == plan.panelPosition) {
+      int64_t panel = plan.box[0];
+      value =
+          llvm::isPowerOf2_64(panel)
+              ? b.createOrFold<arith::ShRSIOp>(ix.loc(), value,
+                                               ix.i32(llvm::Log2_64(panel)))
+              : b.createOrFold<arith::DivSIOp>(ix.loc(), value, ix.i32(panel));
+    }
+    coordinates.push_back(value ? value : ix.i32(0));
+  }
+  return coordinates;
 }
 
 static tile_gpu::CacheHint getCacheHint(tile::CopyAsyncOp op) {
@@ -265,10 +301,10 @@ LogicalResult KernelLowering::lowerWarpStore(tile::CopyAsyncOp op) {
         for (auto [dim, tensorDim] : llvm::enumerate(plan->tensorDims))
           if (tensorDim >= 0)
             offsets[tensorDim] += plan->parts.offsets[part][dim];
-        SmallVector<Value> coordinates;
-        for (int64_t dim : plan->boxes.dims)
-          coordinates.push_back(
-              orZero(ix.add(start[dim], ix.i32(offsets[dim]))));
+        SmallVector<Value> coordinates =
+            mapCoordinates(plan->boxes, [&](int64_t dim) {
+              return ix.add(start[dim], ix.i32(offsets[dim]));
+            });
         Value from = ix.add(address, ix.i32(partBytes + box.sharedBytes));
         tile_gpu::TmaStoreOp::create(b, ix.loc(), map, coordinates,
                                      orZero(from), electedLane,
@@ -327,14 +363,20 @@ LogicalResult KernelLowering::lowerTmaCopy(tile::CopyAsyncOp op) {
     moved = ix.add(moved, partOffset(plan->partElements));
     *start = ix.add(*start, ix.mul(part, plan->partBytes));
   }
+  if (int64_t mask = tile::getClusterMask(op)) {
+    if (multicast || !copy->isLoad)
+      return op.emitOpError("with ")
+             << tile::kClusterMask
+             << " is a load that is not shared in another way";
+    multicast =
+        arith::ConstantOp::create(b, ix.loc(), b.getI16IntegerAttr(mask));
+  }
   auto emitBox = [&](const tile::TmaBox &box) {
-    SmallVector<Value> coordinates;
-    for (int64_t dim : plan->dims) {
+    SmallVector<Value> coordinates = mapCoordinates(*plan, [&](int64_t dim) {
       Coordinate coordinate = tensorStart[dim];
       coordinate.constant += box.tensorOffsets[dim];
-      Value value = ix.materialize(coordinate);
-      coordinates.push_back(value ? value : ix.i32(0));
-    }
+      return ix.materialize(coordinate);
+    });
     Value address =
         box.sharedBytes ? ix.add(*start, ix.i32(box.sharedBytes)) : *start;
     if (copy->isLoad)

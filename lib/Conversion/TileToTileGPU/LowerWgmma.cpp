@@ -8,6 +8,7 @@
 #include "GemmOperands.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -114,8 +115,7 @@ FailureOr<Value> KernelLowering::wgmmaDescriptor(Operation *op,
   // panels or patterns of the swizzle.
   std::vector<int64_t> constants;
   Value address;
-  int64_t rows = 1;
-  for (int d : shared->order()) {
+  for (int d = 0; d < shared->rank(); ++d) {
     const Coordinate &coordinate = coordinates[d];
     bool fastest = d == shared->fastestDim();
     if (coordinate.thread)
@@ -124,7 +124,7 @@ FailureOr<Value> KernelLowering::wgmmaDescriptor(Operation *op,
     if (coordinate.other) {
       int64_t step = fastest ? shared->panelElements() : 1;
       int64_t bytes =
-          fastest ? shared->panelBytes() : rows * shared->rowBytes();
+          fastest ? shared->panelBytes() : layout::strideBytes(*shared, d);
       int64_t pattern = 8 * shared->rowBytes();
       if (coordinate.otherDivisor % step ||
           (bytes * std::max<int64_t>(1, coordinate.otherDivisor / step)) %
@@ -137,8 +137,6 @@ FailureOr<Value> KernelLowering::wgmmaDescriptor(Operation *op,
       address =
           ix.add(address, ix.mul(ix.divide(coordinate.other, step), bytes));
     }
-    if (!fastest)
-      rows *= shared->shape()[d];
   }
   for (const Coordinate &coordinate : coordinates)
     constants.push_back(coordinate.constant);

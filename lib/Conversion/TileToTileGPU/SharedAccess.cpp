@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Layout/PanelOrder.h"
 #include "tilemlir/Layout/SharedAddressing.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,34 +74,23 @@ static int64_t patternBytes(const layout::SharedLayout &layout) {
   return layout.swizzleBytes() ? 8 * layout.swizzleBytes() : 1;
 }
 
-/// Bytes per step of a dimension that is not cut into panels.
-static int64_t stepBytes(const layout::SharedLayout &layout, int dim) {
-  int64_t rows = 1;
-  for (int d : layout.order()) {
-    if (d == layout.fastestDim())
-      continue;
-    if (d == dim)
-      return rows * layout.rowBytes();
-    rows *= layout.shape()[d];
-  }
-  return layout.elementBits() / 8;
-}
-
 Value KernelLowering::swizzledOffset(const layout::SharedLayout &layout,
                                      ArrayRef<Coordinate> coordinates) {
   int fastest = layout.fastestDim();
-  Value row;
-  int64_t rowCount = 1;
+  // Rows are counted together, blocks of panels apart.
+  Value row, offset;
   for (int d : layout.order()) {
-    if (d == fastest)
+    if (d == fastest ||
+        (coordinates[d].isConstant() && coordinates[d].constant == 0))
       continue;
-    Value value = coordinates[d].isConstant() && coordinates[d].constant == 0
-                      ? Value()
-                      : ix.materialize(coordinates[d]);
-    row = ix.add(row, ix.mul(value, rowCount));
-    rowCount *= layout.shape()[d];
+    Value value = ix.materialize(coordinates[d]);
+    int64_t stride = layout::strideBytes(layout, d);
+    if (stride < layout.panelBytes())
+      row = ix.add(row, ix.mul(value, stride / layout.rowBytes()));
+    else
+      offset = ix.add(offset, ix.mul(value, stride));
   }
-  Value offset = ix.mul(row, layout.rowBytes());
+  offset = ix.add(ix.mul(row, layout.rowBytes()), offset);
   int64_t bytes = layout.elementBits() / 8;
   if (layout.rank() == 0)
     return ix.i32(0);
@@ -148,7 +138,7 @@ KernelLowering::sharedAddresses(Operation *user, Value buffer,
       planned &= other[d].hasSameBase(first[d]);
     if (!first[d].other)
       continue;
-    int64_t step = stepBytes(layout, d);
+    int64_t step = layout::strideBytes(layout, d);
     bool wholePanels = d == layout.fastestDim() && layout.numPanels() > 1;
     if (wholePanels && first[d].otherDivisor % layout.panelElements() == 0 &&
         first[d].otherDivisor) {

@@ -122,3 +122,31 @@ func.func @registers(%v: i8) {
   }
   return
 }
+
+// -----
+
+#a = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+#b = #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>
+#c = #tile.fragment_layout<[64, 128], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (16, 1, 8)]>
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 128, 16], warpgroups = [1, 1]}>
+
+// Slots that are blocks of all their panels: the next panel is 8192 bytes further, the next slot 16384.
+// CHECK-LABEL: func.func @slots_of_panels
+func.func @slots_of_panels(%slot: i32) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<2x64x64xf16, shared, #a>
+    %b = tile.alloc "b" {tile.shared_offset = 16384 : i64} : !tile.buffer<2x64x128xf16, shared, #b>
+    %c = tile.alloc "c" : !tile.buffer<64x128xf32, fragment, #c>
+    %as = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : !tile.buffer<2x64x64xf16, shared, #a> to !tile.buffer<64x64xf16, shared>
+    %bs = tile.subview %b[%slot, %c0, %c0] [1, 64, 128] : !tile.buffer<2x64x128xf16, shared, #b> to !tile.buffer<64x128xf16, shared>
+    // CHECK: [[B:%.*]] = arith.muli %arg0, %c16384_i32
+    // CHECK: tile_gpu.wgmma_descriptor [[B]] + 16384 {leading_bytes = 8192 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64}
+    // CHECK: tile_gpu.wgmma_descriptor [[B]] + 18432 {leading_bytes = 8192 : i64, stride_bytes = 1024 : i64, swizzle = 128 : i64}
+    tile.gemm_async %as, %bs, %c {choice = #ss, clear_accum} : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<64x128xf32, fragment, #c>
+    tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<64x128xf32, fragment, #c>
+  }
+  return
+}

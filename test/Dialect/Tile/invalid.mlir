@@ -219,6 +219,31 @@ func.func @f(%A: memref<?x?xf16>, %n: i32) {
 
 // -----
 
+// Only the fastest dimension has panels that lie somewhere.
+func.func @f(%A: memref<?x?xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // expected-error @+1 {{order must be a permutation of the dimensions}}
+    %a = tile.alloc : !tile.buffer<4x4x64xf16, shared, #tile.shared_layout<order = [2, 1, 1, 0], panel = 64, swizzle = 128>>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%A: memref<?x?xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // expected-error @+1 {{shared layout of rank 3 on a buffer of rank 2}}
+    %a = tile.alloc : !tile.buffer<4x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
+  }
+  return
+}
+
+// -----
+
 func.func @f(%A: memref<?x?xf16>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):

@@ -44,6 +44,8 @@ func.func @storage(%n: i32) {
     %r = tile.alloc : !tile.buffer<16x8xf32, fragment, #tile.fragment_layout<[16, 8], threads = [(8, 0, 2), (4, -1, 0)], registers = [(2, 0, 1), (8, 1, 1)]>>
     // CHECK: tile.alloc : <32x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
     %s = tile.alloc : !tile.buffer<32x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    // CHECK: tile.alloc : <3x32x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
+    %p = tile.alloc : !tile.buffer<3x32x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
     // CHECK: tile.alloc : <64x32xf32, tmem>
     %m = tile.alloc : !tile.buffer<64x32xf32, tmem>
     // CHECK: tile.alloc : <64xui8, shared>

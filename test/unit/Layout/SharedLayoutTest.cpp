@@ -8,11 +8,13 @@
 #include "tilemlir/Layout/SharedLayout.h"
 #include "RandomLayouts.h"
 #include "tilemlir/Layout/BankConflicts.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
 
-/// A random valid layout; panels also without a swizzle.
+/// A random valid layout; panels also without a swizzle, and in front of some
+/// dims.
 static SharedLayout randomShared() {
   while (true) {
     std::vector<int64_t> shape = randomShape(8192);
@@ -31,6 +33,8 @@ static SharedLayout randomShared() {
       for (int64_t factor : randomFactors(fastest))
         if (unittest::chance(30))
           panel /= factor;
+    if (unittest::chance(50))
+      order.insert(order.begin() + unittest::random(1, order.size()), order[0]);
     auto layout = SharedLayout::create(shape, bits, order, panel, swizzle);
     if (layout)
       return *layout;
@@ -80,24 +84,39 @@ TEST(offsetsAreBijectiveAndInvertible) {
       EXPECT_TRUE(seen.insert(bits).second);
       EXPECT_EQ(layout.coordinateAt(bits), c);
       EXPECT_EQ(layout.byteOffset(c), bits / 8);
-      // By the definition: column in panel, rows, panels.
+      // By the definition: column in panel, rows, panels, outer dims.
       const int fastest = layout.fastestDim();
-      int64_t row = 0, rows = 1;
-      for (size_t i = 1; i < layout.order().size(); ++i) {
-        row += c[layout.order()[i]] * rows;
-        rows *= layout.shape()[layout.order()[i]];
-      }
+      std::vector<int> order = layout.order();
+      if (findPanels(order) == order.size())
+        order.push_back(fastest);
       const int64_t panel = c[fastest] / layout.panelElements();
       const int64_t column = c[fastest] % layout.panelElements();
+      int64_t row = 0, rows = 1;
+      for (size_t i = 1; i < order.size(); ++i) {
+        const bool isPanel = order[i] == fastest;
+        row += (isPanel ? panel : c[order[i]]) * rows;
+        rows *= isPanel ? layout.numPanels() : layout.shape()[order[i]];
+      }
       const int64_t linear =
-          ((panel * rows + row) * layout.panelElements() + column) *
-          layout.elementBits();
+          (row * layout.panelElements() + column) * layout.elementBits();
       EXPECT_EQ(layout.linearBitOffset(c), linear);
       EXPECT_EQ(bits, applySwizzle(linear / 8, layout.swizzleBytes()) * 8 +
                           linear % 8);
     }
-    EXPECT_EQ(layout.numRows() * layout.numPanels() * layout.panelElements(),
-              layout.numElements());
+    int64_t elements =
+        layout.numRows() * layout.numPanels() * layout.panelElements();
+    for (size_t i = findPanels(layout.order()) + 1; i < layout.order().size();
+         ++i)
+      elements *= layout.shape()[layout.order()[i]];
+    EXPECT_EQ(elements, layout.numElements());
+    // Neighbours are apart by what the stride says.
+    for (int dim = 0; dim < layout.rank() && layout.elementBits() >= 8; ++dim) {
+      Coordinate next(layout.rank(), 0);
+      next[dim] = 1;
+      if (layout.shape()[dim] > 1 &&
+          (dim != layout.fastestDim() || layout.panelElements() > 1))
+        EXPECT_EQ(layout.linearByteOffset(next), strideBytes(layout, dim));
+    }
     // Vectors of the stated length are contiguous.
     const int64_t length = layout.contiguousElements();
     for (const Coordinate &c : allCoordinates(layout.shape())) {
@@ -108,6 +127,29 @@ TEST(offsetsAreBijectiveAndInvertible) {
                 layout.bitOffset(first) + i * layout.elementBits());
     }
   }
+}
+
+TEST(panelsInFrontOfOuterDims) {
+  // Three slots of 64 rows of two panels: each slot is one block.
+  auto rows = SharedLayout::swizzled({3, 64, 128}, 16);
+  REQUIRE(rows);
+  EXPECT_EQ(rows->panelBytes(), 3 * 8192);
+  EXPECT_EQ(strideBytes(*rows, 0), 8192);
+  SharedLayout slots = withOuterDims(*rows, 1);
+  EXPECT_EQ(slots.str(),
+            "3x64x128 x 16b order(2, 1, 2, 0) panel 64 swizzle 128");
+  EXPECT_EQ(slots.numRows(), 64);
+  EXPECT_EQ(slots.panelBytes(), 8192);
+  EXPECT_EQ(strideBytes(slots, 0), 16384);
+  EXPECT_EQ(strideBytes(slots, 1), 128);
+  EXPECT_EQ(slots.linearByteOffset({2, 5, 64}), 2 * 16384 + 8192 + 5 * 128);
+  EXPECT_TRUE(withOuterDims(slots, 0) == *rows);
+  EXPECT_TRUE(withOuterDims(slots, 1) == slots);
+  // The rows may be outer dims too; without panels there is nothing to place.
+  EXPECT_EQ(withOuterDims(*rows, 2).numRows(), 1);
+  auto narrow = SharedLayout::swizzled({3, 64, 64}, 16);
+  REQUIRE(narrow);
+  EXPECT_TRUE(withOuterDims(*narrow, 1) == *narrow);
 }
 
 TEST(sizesAndAlignment) {
@@ -153,6 +195,11 @@ TEST(sharedLayoutErrors) {
             "elements of 12 bits, expected a power of two up to 128");
   EXPECT_EQ(error({8, 64}, 16, {1, 1}, 64, 128),
             "the order is not a permutation of the 2 dims");
+  EXPECT_EQ(error({8, 64}, 16, {1, 0, 0}, 64, 128),
+            "the order is not a permutation of the 2 dims");
+  EXPECT_EQ(error({8, 64}, 16, {1, 0, 1, 1}, 64, 128),
+            "the order is not a permutation of the 2 dims");
+  EXPECT_EQ(error({8, 64}, 16, {1, 0, 1}, 64, 128), "");
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 48, 0),
             "panels of 48 elements do not divide the fastest extent 64");
   EXPECT_EQ(error({8, 64}, 16, {1, 0}, 64, 16),

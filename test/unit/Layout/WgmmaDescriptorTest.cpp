@@ -8,6 +8,7 @@
 
 #include "tilemlir/Layout/WgmmaDescriptor.h"
 #include "RandomLayouts.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 using namespace oracle;
 using namespace tilemlir::layout;
@@ -77,6 +78,8 @@ TEST(descriptorsReadTheElementsOfTheTile) {
       limit = std::min(limit, wgmmaMaxSwizzle(piece, bits));
     auto layout = wgmmaSharedLayout(shape, bits, limit);
     REQUIRE(layout);
+    // Panels of all slots follow each other, or each slot is one block.
+    layout = withOuterDims(*layout, unittest::random(0, 1));
     auto operand = WgmmaOperand::create(*layout, mnDim, kDim);
     REQUIRE(operand);
     EXPECT_EQ(operand->isMNMajor(), mnMajor);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -147,6 +148,12 @@ LogicalResult
 SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          ArrayRef<int64_t> order, int64_t panel,
                          int64_t swizzle) {
+  // The fastest dimension may be listed again, where its panels lie.
+  SmallVector<int64_t> dims(order);
+  if (size_t panels = tilemlir::layout::findPanels(order);
+      panels < order.size())
+    dims.erase(dims.begin() + panels);
+  order = dims;
   SmallVector<bool> seen(order.size(), false);
   for (int64_t dim : order) {
     if (dim < 0 || dim >= static_cast<int64_t>(order.size()) || seen[dim])

@@ -1,5 +1,6 @@
 //===- TileTypes.cpp - types of the `tile` dialect --------------*- C++ -*-===//
 #include "tilemlir/Dialect/Tile/IR/Tile.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -85,13 +86,17 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "a shared layout needs a buffer in shared space, "
                             "found "
                          << stringifyMemorySpace(space);
-    if (shared.getOrder().size() != shape.size())
-      return emitError() << "shared layout of rank " << shared.getOrder().size()
+    ArrayRef<int64_t> order = shared.getOrder();
+    size_t rank = order.size();
+    if (tilemlir::layout::findPanels(order) < rank)
+      --rank;
+    if (rank != shape.size())
+      return emitError() << "shared layout of rank " << rank
                          << " on a buffer of rank " << shape.size();
     std::string problem = tilemlir::layout::SharedLayout::verify(
         shape.vec(), mlir::tile::getElementBits(elementType),
-        std::vector<int>(shared.getOrder().begin(), shared.getOrder().end()),
-        shared.getPanel(), shared.getSwizzle());
+        std::vector<int>(order.begin(), order.end()), shared.getPanel(),
+        shared.getSwizzle());
     if (!problem.empty())
       return emitError() << problem;
     return success();

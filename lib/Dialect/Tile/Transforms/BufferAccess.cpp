@@ -392,6 +392,7 @@ void mlir::tile::collectAccesses(Operation *op,
         addWhole(op, gemm.getC(), makeWrite(), accesses);
       })
       .Case<ParallelOp>([&](ParallelOp parallel) {
+        size_t first = accesses.size();
         parallel.getBody().walk([&](Operation *inner) {
           if (isa<LoadOp, StoreOp, AtomicOp>(inner))
             addElementOp(op, inner, parallel, accesses);
@@ -400,6 +401,11 @@ void mlir::tile::collectAccesses(Operation *op,
                    inner->getNumRegions() == 0)
             addByEffects(inner, accesses);
         });
+        // The staging buffer is all that such a loop writes.
+        if (auto warps = op->getAttrOfType<FragmentLayoutAttr>(kWarpLayout))
+          for (size_t i = first; i < accesses.size(); ++i)
+            if (accesses[i].isWrite)
+              accesses[i].threads.warps = warps;
       })
       .Case<AllocOp, SubviewOp, ReshapeOp, BitcastOp, AnnotateLayoutOp>(
           [](auto) {})

@@ -10,6 +10,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -26,6 +27,14 @@ BufferType mlir::tile::addSlots(BufferType type, int64_t slots) {
     SmallVector<int64_t> order;
     for (int64_t dim : shared.getOrder())
       order.push_back(dim + 1);
+    // A slot is one block with all its panels, so that one box of TMA can fill
+    // them.
+    bool hasPanels =
+        !order.empty() &&
+        shared.getPanel() < type.getShape()[shared.getOrder().front()];
+    if (hasPanels &&
+        ::tilemlir::layout::findPanels(shared.getOrder()) == order.size())
+      order.push_back(order.front());
     order.push_back(0);
     layout = SharedLayoutAttr::get(type.getContext(), order, shared.getPanel(),
                                    shared.getSwizzle());

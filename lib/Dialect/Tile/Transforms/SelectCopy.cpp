@@ -58,6 +58,8 @@ ChoiceAttr mlir::tile::getTmaChoice(MLIRContext *context, bool isLoad,
                                      boxes == 1 ? "box" : "boxes", shape);
   if (plan.swizzle)
     reason += llvm::formatv(", {0}-byte swizzle", plan.swizzle);
+  if (!plan.whyBoxPerPanel.empty())
+    reason += "; a box per panel: " + plan.whyBoxPerPanel;
   Builder builder(context);
   return ChoiceAttr::get(context, Path::Tma, reason,
                          builder.getDictionaryAttr(builder.getNamedAttr(

@@ -9,6 +9,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -35,24 +36,6 @@ static bool isMapElement(Type type) {
                                  (bits == 64 && !isa<ComplexType>(type)));
 }
 
-/// A number that divides `expr`; 0 for 0.
-static int64_t getDivisor(ExprAttr expr) {
-  if (expr.isConstant())
-    return std::abs(expr.getValue());
-  ArrayRef<ExprAttr> operands = expr.getOperands();
-  switch (expr.getKind()) {
-  case ExprKind::Mul:
-    return getDivisor(operands[0]) * getDivisor(operands[1]);
-  case ExprKind::Add:
-  case ExprKind::Sub:
-  case ExprKind::Min:
-  case ExprKind::Max:
-    return std::gcd(getDivisor(operands[0]), getDivisor(operands[1]));
-  default:
-    return 1;
-  }
-}
-
 /// Bytes that divide the stride of a dimension.
 static int64_t getStrideDivisor(BlockArgument tensor, int64_t dim,
                                 Operation *user) {
@@ -67,7 +50,7 @@ static int64_t getStrideDivisor(BlockArgument tensor, int64_t dim,
   if (!type.getLayout().isIdentity()) {
     ArgumentAttr declared = getDeclaration(tensor);
     if (declared && dim < static_cast<int64_t>(declared.getStrides().size()))
-      return getDivisor(declared.getStrides()[dim]) * bytes;
+      return getExprDivisor(declared.getStrides()[dim]) * bytes;
     return bytes;
   }
   int64_t known = bytes;
@@ -80,9 +63,8 @@ static int64_t getStrideDivisor(BlockArgument tensor, int64_t dim,
   return known;
 }
 
-/// Why no map of the tensor can be made with these dimensions; empty if one
-/// can.
-static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
+/// Why no map of the tensor can be made for the plan; empty if one can.
+static std::string refuseTensor(Value tensor, const TmaPlan &plan,
                                 Operation *user) {
   std::string name = getUserName(tensor);
   auto argument = dyn_cast<BlockArgument>(tensor);
@@ -104,11 +86,14 @@ static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
     return name + " has no strided layout";
   if (ShapedType::isDynamic(offset) || offset * bytes % kTmaAlignment != 0)
     return name + " starts at an offset that is no multiple of 16 bytes";
-  if (strides[dims.front()] != 1)
+  if (strides[plan.dims.front()] != 1)
     return llvm::formatv("dimension {0} of {1}, along which shared memory is "
                          "filled, is not contiguous",
-                         dims.front(), name);
-  for (int64_t dim : dims.drop_front()) {
+                         plan.dims.front(), name);
+  for (auto [position, dim] : llvm::enumerate(plan.dims)) {
+    // Panels are as far apart as they are wide.
+    if (position == 0 || static_cast<int64_t>(position) == plan.panelPosition)
+      continue;
     int64_t divisor = getStrideDivisor(argument, dim, user);
     if (divisor == 0)
       return llvm::formatv("dimension {0} of {1} has stride 0", dim, name);
@@ -118,24 +103,6 @@ static std::string refuseTensor(Value tensor, ArrayRef<int64_t> dims,
                            dim, name, divisor);
   }
   return "";
-}
-
-/// Bytes that divide the length of a row along dimension `dim`.
-static int64_t getRowDivisor(BlockArgument tensor, int64_t dim,
-                             Operation *user) {
-  auto type = cast<MemRefType>(tensor.getType());
-  int64_t bytes = getElementBits(type.getElementType()) / 8;
-  if (!type.isDynamicDim(dim))
-    return type.getDimSize(dim) * bytes;
-  int64_t known = bytes;
-  ArgumentAttr declared = getDeclaration(tensor);
-  if (declared && dim < static_cast<int64_t>(declared.getShape().size()))
-    known *= getDivisor(declared.getShape()[dim]);
-  // The row of a contiguous matrix is its pitch, which the launch checks.
-  if (type.getLayout().isIdentity() && type.getRank() > 1 &&
-      dim == type.getRank() - 1)
-    known = std::max(known, getPromisedAlignment(tensor, user));
-  return known;
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,9 +202,10 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
           : getCanonicalSharedLayout(type.getShape(), type.getElementBits());
   if (!shared)
     return shared.error();
+  if (!type.getSharedLayout())
+    shared = layout::withOuterDims(*shared, getSlotDims(alloc));
   layout::Result<TmaPlan> found =
-      planTma(copy->tensor, copy->buffer, *shared,
-              [&](Value value) { return integers.getDivisor(value); });
+      planTma(copy->tensor, copy->buffer, *shared, op, integers);
   if (!found)
     return found.error();
   // Slots of a pipelined buffer follow each other without gaps.
@@ -253,7 +221,7 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
   if (mayHaveSlots && slotBytes % 128 != 0)
     return llvm::formatv("a slot of {0} has {1} bytes, no multiple of 128",
                          getUserName(alloc), slotBytes);
-  if (std::string why = refuseTensor(copy->tensor.storage, found->dims, op);
+  if (std::string why = refuseTensor(copy->tensor.storage, *found, op);
       !why.empty())
     return why;
   // Measured on an H200, for loads and stores of all element sizes and with and
@@ -270,7 +238,7 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
   // Measured on an H200: a store that reaches over the end of a row writes
   // zeros up to the next 16 bytes. Loads end at the last element.
   int64_t row =
-      getRowDivisor(cast<BlockArgument>(copy->tensor.storage), dim, op);
+      getExtentDivisor(copy->tensor.storage, dim, op, integers) * bytes;
   if (!copy->isLoad && op.getBounds() != Bounds::Full &&
       row % kTmaAlignment != 0)
     return llvm::formatv("stores end at multiples of 16 bytes, and dimension "

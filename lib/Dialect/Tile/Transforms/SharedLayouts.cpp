@@ -17,6 +17,8 @@
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 #include "tilemlir/Layout/BankConflicts.h"
 #include "tilemlir/Layout/MatrixAccess.h"
+#include "tilemlir/Layout/PanelOrder.h"
+#include "tilemlir/Layout/WarpBoxes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -345,6 +347,40 @@ static bool isMovedByTma(Value handle) {
   });
 }
 
+/// Whether the kernel leaves it to the compiler who stores what.
+static bool storesByWarps(AllocOp alloc) {
+  return !getKernel(alloc)->hasAttr("tile.explicit");
+}
+
+/// The widest swizzle under which each warp writes whole panels of a buffer
+/// that a loop fills with a transposed fragment, so that it can store them by
+/// TMA on its own (tile-insert-mbarriers); nullopt for other buffers.
+static std::optional<int64_t> getSwizzleForWarps(AllocOp alloc) {
+  std::optional<int64_t> widest;
+  int64_t elementBytes = alloc.getType().getElementBits() / 8;
+  // Matrix stores transpose elements of 16 bits.
+  if (!storesByWarps(alloc) || elementBytes != 2)
+    return widest;
+  for (Operation *user : alloc.getResult().getUsers()) {
+    auto loop = user->getParentOfType<ParallelOp>();
+    std::optional<TransposedStore> match =
+        isa<StoreOp>(user) && loop ? matchTransposedStore(loop) : std::nullopt;
+    if (!match)
+      continue;
+    layout::Result<FragmentView> view =
+        getFragmentView(match->load.getSource());
+    if (!view)
+      continue;
+    layout::Result<layout::WarpBoxes> boxes =
+        layout::getWarpBoxes(view->layout);
+    // Rows of the fragment are columns of the buffer.
+    int64_t bytes = boxes ? boxes->sizes[0] * elementBytes : 0;
+    if (int64_t swizzle = layout::bestSwizzle(bytes); swizzle)
+      widest = std::min(widest.value_or(swizzle), swizzle);
+  }
+  return widest;
+}
+
 static void collect(Value handle, AccessCollector &collector) {
   for (Operation *user : handle.getUsers()) {
     if (isa<SubviewOp, ReshapeOp, BitcastOp>(user))
@@ -367,10 +403,12 @@ void mlir::tile::assignSharedLayouts(KernelOp kernel) {
       canonical =
           layout::wgmmaSharedLayout(shape, type.getElementBits(), *widest);
     else if (isMovedByTma(alloc.getResult()))
-      canonical = getCanonicalSharedLayout(shape, type.getElementBits());
+      canonical = getCanonicalSharedLayout(shape, type.getElementBits(),
+                                           getSwizzleForWarps(alloc));
     if (canonical && *canonical) {
-      alloc.getResult().setType(type.withLayout(
-          SharedLayoutAttr::get(kernel.getContext(), **canonical)));
+      alloc.getResult().setType(type.withLayout(SharedLayoutAttr::get(
+          kernel.getContext(),
+          layout::withOuterDims(**canonical, getSlotDims(alloc)))));
       return;
     }
     AccessCollector collector;

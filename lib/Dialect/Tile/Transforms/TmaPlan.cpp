@@ -3,15 +3,21 @@
 // The map has the dimensions of the shared buffer first, in the order of its
 // layout, so that a box is filled in the order in which memory is; then those
 // of the tensor in which the copy has extent 1. A box is one panel wide and has
-// as many rows as lie densely in memory; the rest are further boxes.
+// as many rows as lie densely in memory; panels that follow each other densely
+// are a further dimension of the map, if the rows of the tensor fall into whole
+// panels: a map in panels knows no end of a row, and would go on in the next
+// one. The rest are further boxes.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "IntegerAnalysis.h"
+#include "MemoryAccess.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
+#include "tilemlir/Layout/PanelOrder.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
@@ -29,7 +35,8 @@ static constexpr int64_t kMaxBoxes = 64;
 
 layout::Result<layout::SharedLayout>
 mlir::tile::getCanonicalSharedLayout(ArrayRef<int64_t> shape,
-                                     int64_t elementBits) {
+                                     int64_t elementBits,
+                                     std::optional<int64_t> widest) {
   std::vector<int64_t> extents = shape.vec();
   int64_t row = shape.empty() ? 1 : shape.back(), elements = 1;
   for (int64_t extent : shape)
@@ -37,7 +44,10 @@ mlir::tile::getCanonicalSharedLayout(ArrayRef<int64_t> shape,
   // A single row has no neighbours to be kept apart from.
   if (elements == row)
     return layout::SharedLayout::rowMajor(extents, elementBits);
-  if (int64_t swizzle = layout::bestSwizzle(row * elementBits / 8))
+  int64_t swizzle = layout::bestSwizzle(row * elementBits / 8);
+  if (widest && *widest < swizzle)
+    swizzle = *widest;
+  if (swizzle)
     return layout::SharedLayout::swizzled(extents, elementBits, {}, swizzle);
   // The widest panel that one box can have.
   int64_t granule = std::max<int64_t>(1, kRowGranularity * 8 / elementBits);
@@ -49,6 +59,101 @@ mlir::tile::getCanonicalSharedLayout(ArrayRef<int64_t> shape,
                                           0);
     }
   return layout::SharedLayout::rowMajor(extents, elementBits);
+}
+
+int mlir::tile::getSlotDims(AllocOp alloc) {
+  int64_t dims = std::max<int64_t>(0, alloc.getType().getRank() - 2);
+  auto narrow = [&](ArrayRef<int64_t> sizes) {
+    int64_t ones = 0;
+    while (ones < dims && sizes[ones] == 1)
+      ++ones;
+    dims = ones;
+  };
+  for (Operation *user : alloc.getResult().getUsers()) {
+    if (auto subview = dyn_cast<SubviewOp>(user))
+      narrow(subview.getSizes());
+    std::optional<TensorCopy> copy = getTensorCopy(user);
+    if (copy && copy->buffer.storage == alloc.getResult())
+      narrow(copy->buffer.sizes);
+  }
+  return static_cast<int>(dims);
+}
+
+//===----------------------------------------------------------------------===//
+// What is known of tensors
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::tile::getExprDivisor(ExprAttr expr) {
+  if (expr.isConstant())
+    return std::abs(expr.getValue());
+  ArrayRef<ExprAttr> operands = expr.getOperands();
+  switch (expr.getKind()) {
+  case ExprKind::Mul:
+    return getExprDivisor(operands[0]) * getExprDivisor(operands[1]);
+  case ExprKind::Add:
+  case ExprKind::Sub:
+  case ExprKind::Min:
+  case ExprKind::Max:
+    return std::gcd(getExprDivisor(operands[0]), getExprDivisor(operands[1]));
+  default:
+    return 1;
+  }
+}
+
+int64_t mlir::tile::getExtentDivisor(Value tensor, int64_t dim, Operation *user,
+                                     IntegerAnalysis &integers) {
+  auto type = cast<MemRefType>(tensor.getType());
+  if (!type.isDynamicDim(dim))
+    return type.getDimSize(dim);
+  int64_t known = 1;
+  auto getSize = [](Value other, int64_t axis) -> ExprAttr {
+    ArgumentAttr declared = getDeclaration(other);
+    return declared && axis < static_cast<int64_t>(declared.getShape().size())
+               ? declared.getShape()[axis]
+               : ExprAttr();
+  };
+  ExprAttr size = getSize(tensor, dim);
+  if (size)
+    known = std::max<int64_t>(1, getExprDivisor(size));
+  // What is assumed of the extent, or of another one of the same size.
+  Block *entry = tensor.getParentBlock();
+  for (auto dimension : entry->getOps<memref::DimOp>()) {
+    Value source = dimension.getSource();
+    std::optional<int64_t> axis = dimension.getConstantIndex();
+    if (!axis || !((source == tensor && *axis == dim) ||
+                   (size && getSize(source, *axis) == size)))
+      continue;
+    for (Operation *cast : dimension.getResult().getUsers())
+      if (isa<arith::IndexCastOp>(cast))
+        known = std::lcm(known, std::max<int64_t>(1, integers.getDivisor(
+                                                         cast->getResult(0))));
+  }
+  // The row of a contiguous matrix is its pitch, which the launch checks.
+  int64_t bytes = getElementBits(type.getElementType()) / 8;
+  if (type.getLayout().isIdentity() && type.getRank() > 1 &&
+      dim == type.getRank() - 1)
+    known = std::lcm(known, std::max<int64_t>(
+                                1, getPromisedAlignment(tensor, user) / bytes));
+  return known;
+}
+
+/// Why the rows of `tensor` along `dim`, from `offset` on, cannot be seen as
+/// panels; empty if they can.
+static std::string refusePanels(Value tensor, int64_t dim, Value offset,
+                                int64_t panel, Operation *user,
+                                IntegerAnalysis &integers) {
+  auto explain = [&](StringRef what, int64_t known) -> std::string {
+    return llvm::formatv("{0} dimension {1} of {2} is only known to be a "
+                         "multiple of {3}, panels have {4} elements",
+                         what, dim, getUserName(tensor), known, panel);
+  };
+  int64_t extent = getExtentDivisor(tensor, dim, user, integers);
+  if (extent % panel != 0)
+    return explain("the extent of", extent);
+  int64_t start = integers.getDivisor(offset);
+  if (start % panel != 0)
+    return explain("the start in", start);
+  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,12 +210,12 @@ matchUnitReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 
 static layout::Result<AllocationRegion>
 getAllocationRegion(const CopySide &side, ArrayRef<int64_t> tensorDims,
-                    GetDivisor getDivisor) {
+                    IntegerAnalysis &integers) {
   AllocationRegion region;
   size_t next = 0;
   for (auto [offset, size] : llvm::zip_equal(side.offsets, side.sizes)) {
     region.sizes.push_back(size);
-    region.startDivisors.push_back(getDivisor(offset));
+    region.startDivisors.push_back(integers.getDivisor(offset));
     region.tensorDims.push_back(size == 1 ? -1 : tensorDims[next++]);
   }
   Value view = side.storage;
@@ -122,7 +227,7 @@ getAllocationRegion(const CopySide &side, ArrayRef<int64_t> tensorDims,
     AllocationRegion outer;
     if (auto subview = dyn_cast<SubviewOp>(op)) {
       for (Value offset : subview.getOffsets())
-        outer.startDivisors.push_back(getDivisor(offset));
+        outer.startDivisors.push_back(integers.getDivisor(offset));
       outer.sizes.assign(type.getRank(), 1);
       outer.tensorDims.assign(type.getRank(), -1);
       SmallVector<int64_t> kept =
@@ -174,178 +279,211 @@ static int64_t getChunk(int64_t extent, int64_t stepBytes) {
 
 namespace {
 /// From box to box: how many there are, dimension of the tensor and elements
-/// there, bytes in shared memory.
+/// there, bytes in shared memory, dimension of the map.
 struct BoxStep {
-  int64_t count, dim, elements, bytes;
+  int64_t count, dim, elements, bytes, position;
+};
+
+/// Cuts one copy into boxes.
+class BoxPlanner {
+public:
+  BoxPlanner(const CopySide &tensor, const CopySide &buffer,
+             const layout::SharedLayout &layout, IntegerAnalysis &integers)
+      : tensor(tensor), buffer(buffer), layout(layout), integers(integers),
+        type(cast<MemRefType>(tensor.storage.getType())),
+        bytes(layout.elementBits() / 8) {}
+
+  /// Finds what the copy is in shared memory and along its contiguous
+  /// dimension; says why it cannot be copied.
+  std::string prepare();
+
+  /// Panels that the copy covers; 1 where rows are not cut.
+  int64_t countPanels() const { return columns / width; }
+  int64_t getWidth() const { return width; }
+  /// Dimension of the tensor along which shared memory is filled.
+  int64_t getFastestDim() const { return region.tensorDims[fastest]; }
+
+  /// The boxes; with panels as a dimension of the map if `byPanel` and they
+  /// are dense.
+  layout::Result<TmaPlan> plan(bool byPanel, int64_t parts);
+
+private:
+  void addPanels(bool byPanel);
+  std::string addRows(int64_t dim);
+  void addCoordinates();
+  bool cutInParts(int64_t parts);
+  std::string placeBoxes();
+  std::string misaligned() const {
+    return "boxes of " + getUserName(buffer.storage) +
+           " would start at shared addresses that are no multiples of 128 "
+           "bytes";
+  }
+
+  const CopySide &tensor, &buffer;
+  const layout::SharedLayout &layout;
+  IntegerAnalysis &integers;
+  MemRefType type;
+  int64_t bytes;
+
+  AllocationRegion region;
+  /// Dimensions of the buffer in the order of memory, without those of extent
+  /// 1, which take no part in it; the fastest one.
+  SmallVector<int64_t> order;
+  int64_t fastest = 0;
+  /// Elements that are copied along it, of a box, and bytes from one box to the
+  /// next.
+  int64_t columns = 0, width = 0, panelBytes = 0;
+  /// Bytes that divide where the copy begins, along the fastest dimension.
+  int64_t columnStart = 0;
+
+  TmaPlan result;
+  SmallVector<BoxStep> steps;
+  bool dense = true;
 };
 } // namespace
 
-/// Cuts what the boxes cover into `parts`: whole boxes if there are enough,
-/// else boxes of fewer rows. The first steps belong to the dimensions of the
-/// box, in the same order. False if neither comes out even.
-static bool cutInParts(TmaPlan &plan, MutableArrayRef<BoxStep> steps,
-                       int64_t parts) {
-  plan.parts = parts;
-  for (BoxStep &step : llvm::reverse(steps)) {
-    int64_t count = step.count / parts;
-    if (step.count % parts != 0 || count * step.bytes % kSharedAlignment != 0)
-      continue;
-    plan.partDim = step.dim;
-    plan.partElements = count * step.elements;
-    plan.partBytes = count * step.bytes;
-    step.count = count;
-    return true;
-  }
-  // The slowest dimension in which a box extends.
-  for (size_t index = steps.size(); index-- > 1;) {
-    BoxStep &step = steps[index];
-    int64_t extent = plan.box[index];
-    if (extent == 1)
-      continue;
-    int64_t rowBytes = step.bytes / extent;
-    if (extent % parts != 0 || extent / parts * rowBytes % kSharedAlignment)
-      return false;
-    plan.box[index] = extent / parts;
-    plan.partDim = step.dim;
-    plan.partElements = extent / parts;
-    plan.partBytes = extent / parts * rowBytes;
-    return true;
-  }
-  return false;
-}
-
-layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
-                                            const CopySide &buffer,
-                                            const layout::SharedLayout &layout,
-                                            GetDivisor getDivisor,
-                                            int64_t parts) {
-  auto type = cast<MemRefType>(tensor.storage.getType());
+std::string BoxPlanner::prepare() {
   std::string bufferName = getUserName(buffer.storage);
   SmallVector<int64_t> iterated;
   for (auto [dim, size] : llvm::enumerate(tensor.sizes))
     if (size != 1)
       iterated.push_back(dim);
   if (iterated.empty())
-    return layout::Error{"a single element is copied"};
-  layout::Result<AllocationRegion> region =
-      getAllocationRegion(buffer, iterated, getDivisor);
-  if (!region)
-    return layout::Error{region.error()};
-  int64_t bytes = layout.elementBits() / 8;
+    return "a single element is copied";
+  layout::Result<AllocationRegion> found =
+      getAllocationRegion(buffer, iterated, integers);
+  if (!found)
+    return found.error();
+  region = std::move(*found);
 
-  // The order of memory. Dimensions of extent 1 take no part in it.
-  SmallVector<int64_t> order;
   for (int dim : layout.order())
-    if (layout.shape()[dim] != 1)
+    if (layout.shape()[dim] != 1 && !llvm::is_contained(order, dim))
       order.push_back(dim);
-  int64_t fastest = order.front();
+  fastest = order.front();
   int64_t panel = fastest == layout.fastestDim() ? layout.panelElements()
                                                  : layout.shape()[fastest];
-  SmallVector<int64_t> rowStride(layout.rank(), 0);
-  int64_t rows = 1;
-  for (int64_t dim : llvm::drop_begin(order)) {
-    rowStride[dim] = rows;
-    rows *= layout.shape()[dim];
-  }
-  int64_t rowBytes = panel * bytes, panelBytes = rows * rowBytes;
-
-  // Along the contiguous dimension.
-  if (region->tensorDims[fastest] < 0)
-    return layout::Error{
-        "the dimension of " + bufferName +
-        " that is contiguous in shared memory is not the one that is copied"};
-  int64_t columns = region->sizes[fastest];
-  int64_t start = region->startDivisors[fastest];
-  int64_t width, startBytes;
+  if (region.tensorDims[fastest] < 0)
+    return "the dimension of " + bufferName +
+           " that is contiguous in shared memory is not the one that is copied";
+  columns = region.sizes[fastest];
+  int64_t start = region.startDivisors[fastest];
   // A single row without a swizzle can be cut anywhere.
   bool copiesRow = llvm::all_of(llvm::drop_begin(order), [&](int64_t dim) {
-    return region->tensorDims[dim] < 0;
+    return region.tensorDims[dim] < 0;
   });
   if (copiesRow && layout.swizzleBytes() == 0 &&
       panel == layout.shape()[fastest]) {
     width = getChunk(columns, bytes);
-    startBytes = start * bytes;
+    columnStart = start * bytes;
     panelBytes = width * bytes;
   } else {
     width = panel;
+    panelBytes = layout.panelBytes();
     if (start % panel != 0 || columns % panel != 0)
-      return layout::Error{
-          llvm::formatv("only part of the panels of {0} elements, in which {1} "
-                        "lies in shared memory, is copied",
-                        panel, bufferName)
-              .str()};
-    startBytes = start / panel * panelBytes;
+      return llvm::formatv("only part of the panels of {0} elements, in which "
+                           "{1} lies in shared memory, is copied",
+                           panel, bufferName);
+    columnStart = start / panel * panelBytes;
   }
   if (width == 0 || width > kMaxBoxExtent)
-    return layout::Error{
-        llvm::formatv("rows of {0} elements cannot be cut into boxes", columns)
-            .str()};
+    return llvm::formatv("rows of {0} elements cannot be cut into boxes",
+                         columns);
   if (width * bytes % kRowGranularity != 0)
-    return layout::Error{llvm::formatv("a row of the region has {0} bytes, TMA "
-                                       "moves multiples of 16",
-                                       width * bytes)
-                             .str()};
+    return llvm::formatv("a row of the region has {0} bytes, TMA moves "
+                         "multiples of 16",
+                         width * bytes);
+  return "";
+}
 
-  TmaPlan plan;
-  plan.swizzle = layout.swizzleBytes();
-  plan.dims.push_back(region->tensorDims[fastest]);
-  plan.box.push_back(width);
-  SmallVector<BoxStep> steps = {
-      {columns / width, plan.dims.front(), width, panelBytes}};
-  bool dense = true;
-  for (int64_t dim : llvm::drop_begin(order)) {
-    startBytes = std::gcd(startBytes, region->startDivisors[dim] *
-                                          rowStride[dim] * rowBytes);
-    int64_t size = region->sizes[dim];
-    if (region->tensorDims[dim] < 0) {
-      dense &= layout.shape()[dim] == 1;
-      continue;
-    }
-    int64_t stride = rowStride[dim] * rowBytes;
-    int64_t extent = dense ? getChunk(size, stride) : 1;
-    if (extent == 0)
-      return layout::Error{
-          llvm::formatv("{0} rows cannot be cut into boxes", size).str()};
-    dense &= extent == layout.shape()[dim];
-    plan.dims.push_back(region->tensorDims[dim]);
-    plan.box.push_back(extent);
-    steps.push_back(
-        {size / extent, region->tensorDims[dim], extent, extent * stride});
+/// The panels, behind the rows in each of them.
+void BoxPlanner::addPanels(bool byPanel) {
+  int64_t count = countPanels(), whole = layout.shape()[fastest] / width;
+  int64_t extent =
+      byPanel && dense && count > 1 ? getChunk(count, panelBytes) : 0;
+  if (extent > 1) {
+    result.panelPosition = static_cast<int64_t>(result.box.size());
+    result.dims.push_back(getFastestDim());
+    result.box.push_back(extent);
+    steps.push_back({count / extent, getFastestDim(), extent * width,
+                     extent * panelBytes, result.panelPosition});
+  } else {
+    extent = 1;
+    steps.push_back({count, getFastestDim(), width, panelBytes, 0});
   }
-  if (startBytes % kSharedAlignment != 0)
-    return layout::Error{"boxes of " + bufferName +
-                         " would start at shared addresses that are no "
-                         "multiples of 128 bytes"};
+  dense &= extent == whole;
+}
+
+/// A slower dimension; says why it cannot be cut.
+std::string BoxPlanner::addRows(int64_t dim) {
+  int64_t size = region.sizes[dim], stride = layout::strideBytes(layout, dim);
+  if (region.tensorDims[dim] < 0) {
+    dense = false;
+    return "";
+  }
+  int64_t extent = dense ? getChunk(size, stride) : 1;
+  if (extent == 0)
+    return llvm::formatv("{0} rows cannot be cut into boxes", size);
+  dense &= extent == layout.shape()[dim];
+  steps.push_back({size / extent, region.tensorDims[dim], extent,
+                   extent * stride, static_cast<int64_t>(result.box.size())});
+  result.dims.push_back(region.tensorDims[dim]);
+  result.box.push_back(extent);
+  return "";
+}
+
+/// Dimensions of the tensor in which the copy has extent 1.
+void BoxPlanner::addCoordinates() {
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    if (llvm::is_contained(plan.dims, dim) ||
-        (type.getDimSize(dim) == 1 && getDivisor(tensor.offsets[dim]) == 0))
+    if (llvm::is_contained(result.dims, dim) ||
+        (type.getDimSize(dim) == 1 &&
+         integers.getDivisor(tensor.offsets[dim]) == 0))
       continue;
-    plan.dims.push_back(dim);
-    plan.box.push_back(1);
+    result.dims.push_back(dim);
+    result.box.push_back(1);
   }
-  if (static_cast<int64_t>(plan.dims.size()) > kMaxMapRank)
-    return layout::Error{
-        llvm::formatv("the copy runs over a tensor of {0} dimensions, maps "
-                      "have at most 5",
-                      plan.dims.size())
-            .str()};
+}
 
-  if (parts > 1 && !cutInParts(plan, steps, parts))
-    return layout::Error{
-        llvm::formatv("the tile of {0} cannot be cut into {1} equal parts of "
-                      "whole panels or rows",
-                      bufferName, parts)
-            .str()};
+/// Cuts what the boxes cover into `parts`: whole boxes if there are enough,
+/// else boxes of fewer panels or rows. False if neither comes out even.
+bool BoxPlanner::cutInParts(int64_t parts) {
+  result.parts = parts;
+  for (BoxStep &step : llvm::reverse(steps)) {
+    int64_t count = step.count / parts;
+    if (step.count % parts != 0 || count * step.bytes % kSharedAlignment != 0)
+      continue;
+    result.partDim = step.dim;
+    result.partElements = count * step.elements;
+    result.partBytes = count * step.bytes;
+    step.count = count;
+    return true;
+  }
+  // The slowest dimension in which a box extends.
+  for (BoxStep &step : llvm::reverse(steps)) {
+    if (step.position == 0 || result.box[step.position] == 1)
+      continue;
+    int64_t &extent = result.box[step.position];
+    int64_t elements = step.elements / extent, stride = step.bytes / extent;
+    int64_t part = extent / parts;
+    if (extent % parts != 0 || part * stride % kSharedAlignment != 0)
+      return false;
+    extent = part;
+    result.partDim = step.dim;
+    result.partElements = part * elements;
+    result.partBytes = part * stride;
+    return true;
+  }
+  return false;
+}
 
-  plan.boxBytes = bytes;
-  for (int64_t extent : plan.box)
-    plan.boxBytes *= extent;
+std::string BoxPlanner::placeBoxes() {
+  result.boxBytes = bytes;
+  for (int64_t extent : result.box)
+    result.boxBytes *= extent;
   int64_t count = 1;
   for (const BoxStep &step : steps)
     count *= step.count;
   if (count > kMaxBoxes)
-    return layout::Error{
-        llvm::formatv("the region falls into {0} boxes", count).str()};
+    return llvm::formatv("the region falls into {0} boxes", count);
   for (int64_t number = 0; number < count; ++number) {
     TmaBox box;
     box.tensorOffsets.assign(type.getRank(), 0);
@@ -356,11 +494,81 @@ layout::Result<TmaPlan> mlir::tile::planTma(const CopySide &tensor,
       rest /= step.count;
     }
     if (box.sharedBytes % kSharedAlignment != 0)
-      return layout::Error{"boxes of " + bufferName +
-                           " would start at shared addresses that are no "
-                           "multiples of 128 bytes"};
-    plan.boxes.push_back(std::move(box));
+      return misaligned();
+    result.boxes.push_back(std::move(box));
   }
+  return "";
+}
+
+layout::Result<TmaPlan> BoxPlanner::plan(bool byPanel, int64_t parts) {
+  result = TmaPlan();
+  steps.clear();
+  dense = true;
+  result.swizzle = layout.swizzleBytes();
+  result.dims.push_back(getFastestDim());
+  result.box.push_back(width);
+  int64_t startBytes = columnStart;
+  bool hasPanels = false;
+  for (int64_t dim : llvm::drop_begin(order)) {
+    startBytes = std::gcd(startBytes, region.startDivisors[dim] *
+                                          layout::strideBytes(layout, dim));
+    if (!hasPanels && layout::strideBytes(layout, dim) >= panelBytes) {
+      addPanels(byPanel);
+      hasPanels = true;
+    }
+    if (std::string why = addRows(dim); !why.empty())
+      return layout::Error{why};
+  }
+  if (!hasPanels)
+    addPanels(byPanel);
+  if (startBytes % kSharedAlignment != 0)
+    return layout::Error{misaligned()};
+  addCoordinates();
+  if (static_cast<int64_t>(result.dims.size()) > kMaxMapRank)
+    return layout::Error{
+        llvm::formatv(result.panelPosition < 0
+                          ? "the copy runs over a tensor of {0} dimensions, "
+                            "maps have at most 5"
+                          : "with the panels the map would have {0} "
+                            "dimensions, at most 5 are possible",
+                      result.dims.size())
+            .str()};
+  if (parts > 1 && !cutInParts(parts))
+    return layout::Error{
+        llvm::formatv("the tile of {0} cannot be cut into {1} equal parts of "
+                      "whole panels or rows",
+                      getUserName(buffer.storage), parts)
+            .str()};
+  if (std::string why = placeBoxes(); !why.empty())
+    return layout::Error{why};
+  return result;
+}
+
+layout::Result<TmaPlan>
+mlir::tile::planTma(const CopySide &tensor, const CopySide &buffer,
+                    const layout::SharedLayout &layout, Operation *user,
+                    IntegerAnalysis &integers, int64_t parts) {
+  BoxPlanner planner(tensor, buffer, layout, integers);
+  if (std::string why = planner.prepare(); !why.empty())
+    return layout::Error{why};
+  if (planner.countPanels() == 1)
+    return planner.plan(/*byPanel=*/false, parts);
+  int64_t dim = planner.getFastestDim();
+  std::string why = refusePanels(tensor.storage, dim, tensor.offsets[dim],
+                                 planner.getWidth(), user, integers);
+  if (why.empty()) {
+    layout::Result<TmaPlan> plan = planner.plan(/*byPanel=*/true, parts);
+    bool byPanel = plan && plan->panelPosition >= 0;
+    if (byPanel && plan->box[plan->panelPosition] > 1)
+      return plan;
+    // A part of one panel needs no such map.
+    if (!byPanel)
+      why = plan ? "the panels do not follow each other in shared memory"
+                 : std::string(plan.error());
+  }
+  layout::Result<TmaPlan> plan = planner.plan(/*byPanel=*/false, parts);
+  if (plan)
+    plan->whyBoxPerPanel = why;
   return plan;
 }
 
@@ -403,10 +611,9 @@ static layout::Result<TmaPlan> planOperation(Operation *op, int64_t parts) {
   if (!attr)
     return layout::Error{getUserName(alloc) + " has no layout"};
   IntegerAnalysis integers(op);
-  return planTma(
-      copy->tensor, copy->buffer,
-      attr.getLayout(type.getShape(), type.getElementBits()),
-      [&](Value value) { return integers.getDivisor(value); }, parts);
+  return planTma(copy->tensor, copy->buffer,
+                 attr.getLayout(type.getShape(), type.getElementBits()), op,
+                 integers, parts);
 }
 
 layout::Result<TmaPlan> mlir::tile::planTma(CopyOp copy) {

@@ -65,12 +65,13 @@ mlir::tile::planWarpStore(Operation *store, FragmentLayoutAttr attr) {
   }
   IntegerAnalysis integers(store);
   layout::Result<TmaPlan> boxes =
-      planTma(tensor, buffer, shared,
-              [&](Value value) { return integers.getDivisor(value); });
+      planTma(tensor, buffer, shared, store, integers);
   if (!boxes)
     return layout::Error{boxes.error()};
 
   WarpStorePlan plan{*parts, tensorDims, {}, {}, *boxes};
+  // Its rows are not all that panels have.
+  plan.boxes.whyBoxPerPanel.clear();
   if (plan.parts.offsets.size() * boxes->boxes.size() > kMaxBoxesOfWarp)
     return layout::Error{
         llvm::formatv("a warp's part falls into {0} boxes",
@@ -140,6 +141,23 @@ static layout::Result<layout::FragmentLayout> getCopiedLayout(CopyOp copy) {
   return part;
 }
 
+/// The layout by which the threads of a loop write `store`'s buffer, where
+/// matrix stores transpose a fragment on its way.
+static layout::Result<layout::FragmentLayout>
+getTransposedLayout(StoreOp store, Value buffer) {
+  auto loop = store->getParentOfType<ParallelOp>();
+  std::optional<TransposedStore> match =
+      loop ? matchTransposedStore(loop) : std::nullopt;
+  if (!match || match->store != store || store.getDest() != buffer ||
+      !loop.getChoiceAttr() || loop.getChoiceAttr().getPath() != Path::Stmatrix)
+    return layout::Error{describeForUser(store) + " uses " +
+                         getUserName(buffer) + " in another way"};
+  layout::Result<FragmentView> view = getFragmentView(match->load.getSource());
+  if (!view)
+    return layout::Error{view.error()};
+  return view->layout.permuteDims({1, 0});
+}
+
 namespace {
 /// The stores of one staging buffer.
 class StagingBuffer {
@@ -154,7 +172,8 @@ private:
   std::string refuseOrder(IntegerAnalysis &integers);
 
   AllocOp alloc;
-  SmallVector<CopyOp> writers;
+  /// Copies, and loops that store transposed.
+  SmallVector<Operation *> writers;
   SmallVector<CopyAsyncOp> stores;
   std::optional<layout::FragmentLayout> common;
 };
@@ -163,23 +182,38 @@ private:
 std::string StagingBuffer::collect() {
   BufferType type = alloc.getType();
   std::string name = getUserName(alloc);
+  auto addWriter =
+      [&](Operation *writer,
+          const layout::Result<layout::FragmentLayout> &part) -> std::string {
+    if (!part)
+      return part.error();
+    if (common && !common->isSameMap(*part))
+      return name + " is filled from fragments of different layouts";
+    if (!common)
+      common = *part;
+    if (part->numThreads() != getCollectiveThreads(writer))
+      return "not all threads that store hold a part";
+    writers.push_back(writer);
+    return "";
+  };
   for (Operation *user : getHandleUsers(alloc)) {
+    std::string why;
+    if (auto element = dyn_cast<StoreOp>(user)) {
+      why = addWriter(element->getParentOp(),
+                      getTransposedLayout(element, alloc.getResult()));
+      if (!why.empty())
+        return why;
+      continue;
+    }
     if (auto copy = dyn_cast<CopyOp>(user)) {
       auto source = dyn_cast<BufferType>(copy.getSource().getType());
       if (copy.getDest() != alloc.getResult() || !source ||
           !source.isFragment() ||
           !isWhole(copy.getDestOffsets(), copy.getDestSizes(), type))
         return describeForUser(user) + " uses " + name + " in another way";
-      layout::Result<layout::FragmentLayout> part = getCopiedLayout(copy);
-      if (!part)
-        return part.error();
-      if (common && !common->isSameMap(*part))
-        return name + " is filled from fragments of different layouts";
-      if (!common)
-        common = *part;
-      if (part->numThreads() != getCollectiveThreads(user))
-        return "not all threads that store hold a part";
-      writers.push_back(copy);
+      why = addWriter(copy, getCopiedLayout(copy));
+      if (!why.empty())
+        return why;
       continue;
     }
     auto store = dyn_cast<CopyAsyncOp>(user);
@@ -221,7 +255,7 @@ std::string StagingBuffer::run(IntegerAnalysis &integers) {
   for (CopyAsyncOp store : stores)
     if (layout::Result<WarpStorePlan> plan = planWarpStore(store, attr); !plan)
       return plan.error();
-  for (CopyOp writer : writers)
+  for (Operation *writer : writers)
     writer->setAttr(kWarpLayout, attr);
   for (CopyAsyncOp store : stores)
     store->setAttr(kWarpLayout, attr);

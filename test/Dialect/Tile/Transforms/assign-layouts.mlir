@@ -643,3 +643,48 @@ func.func @parts(%n: i32) {
   return
 }
 }
+
+// -----
+
+// A buffer that matrix stores fill transposed and TMA stores: panels as wide as what a warp writes, 16 columns, so that
+// each warp can store its own. Threads that are ordered by the program keep the widest swizzle.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: func.func @transposed_staging
+// CHECK: tile.alloc "t" : <24x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 16, swizzle = 32>>
+// CHECK: tile.alloc "t" : <24x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+func.func @transposed_staging(%C: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x24xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x24xf32, fragment>
+    %t = tile.alloc "t" : !tile.buffer<24x64xf16, shared>
+    tile.gemm %a, %b, %c {choice = #tile.choice<wgmma_ss, "", {instruction = [64, 24, 16], warpgroups = [1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x24xf16, shared>, !tile.buffer<64x24xf32, fragment>
+    tile.parallel [64, 24] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x24xf32, fragment> -> f32
+      %h = arith.truncf %v : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared>
+    }
+    tile.copy %t[%c0, %c0] [24, 64] to %C[%bx, %c0] [24, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<24x64xf16, shared> to memref<?x64xf16>
+  }
+  tile.kernel "explicit" grid(%n) threads(128) attributes {tile.explicit} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x32xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<32x24xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x24xf32, fragment>
+    %t = tile.alloc "t" : !tile.buffer<24x64xf16, shared>
+    tile.gemm %a, %b, %c {choice = #tile.choice<wgmma_ss, "", {instruction = [64, 24, 16], warpgroups = [1, 1]}>} : !tile.buffer<64x32xf16, shared>, !tile.buffer<32x24xf16, shared>, !tile.buffer<64x24xf32, fragment>
+    tile.parallel [64, 24] {
+      ^bb0(%i: i32, %j: i32):
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x24xf32, fragment> -> f32
+      %h = arith.truncf %v : f32 to f16
+      tile.store %h, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared>
+    }
+    tile.copy %t[%c0, %c0] [24, 64] to %C[%bx, %c0] [24, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<24x64xf16, shared> to memref<?x64xf16>
+  }
+  return
+}
+}

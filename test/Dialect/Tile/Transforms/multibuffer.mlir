@@ -250,3 +250,33 @@ func.func @ring(%A: memref<1024x1024xf16>) {
   }
   return
 }
+
+// -----
+
+// Slots of a tile in panels: each one is a block of all its panels, whether a ring or an expanded loop fills it.
+#layout = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+func.func @slots_of_panels(%B: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "slots_of_panels"
+  tile.kernel "slots_of_panels" grid(%c8) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK-DAG: tile.alloc "B_shared" {tile.slots = 3 : i64} : <3x64x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
+    // CHECK-DAG: tile.alloc "ahead" {tile.slots = 2 : i64} : <2x64x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
+    %b = tile.alloc "B_shared" : <64x128xf16, shared, #layout>
+    %a = tile.alloc "ahead" : <64x128xf16, shared, #layout>
+    tile.pipelined %c0 to %c8 stages(3) attributes {choice = #tile.choice<tma, "a ring">} {
+    ^bb0(%k: i32):
+      tile.copy %B[%k, %c0] [64, 128] to %b[%c0, %c0] [64, 128] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<64x128xf16, shared, #layout>
+      %v = tile.load %b[%c0, %c0] : !tile.buffer<64x128xf16, shared, #layout> -> f16
+      tile.print "v"(%v : f16)
+    }
+    tile.pipelined %c0 to %c8 stages(2) attributes {choice = #tile.choice<cp_async, "ahead">} {
+    ^bb0(%k: i32):
+      tile.copy %B[%k, %c0] [64, 128] to %a[%c0, %c0] [64, 128] {choice = #tile.choice<cp_async, "c">, tile.ahead = 1 : i64} : memref<1024x1024xf16> to !tile.buffer<64x128xf16, shared, #layout>
+      %v = tile.load %a[%c0, %c0] : !tile.buffer<64x128xf16, shared, #layout> -> f16
+      tile.print "v"(%v : f16)
+    }
+  }
+  return
+}

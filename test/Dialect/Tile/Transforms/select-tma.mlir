@@ -1,11 +1,11 @@
 // Which copies TMA does, in which boxes, and why it does not do the others.
 // RUN: tile-opt %s -tile-select-instructions -split-input-file | filecheck %s
 
-// Rows of two swizzle spans: two boxes. The last rows are clipped by hardware.
+// Rows of two swizzle spans: one box of two panels. The last rows are clipped by hardware.
 module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @load_and_store
-// CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA load of 2 boxes of 64x64 elements, 128-byte swizzle", {box = [64, 64]}>
-// CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA store of 2 boxes of 64x64 elements, 128-byte swizzle", {box = [64, 64]}>
+// CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA load of 1 box of 2x64x64 elements, 128-byte swizzle", {box = [64, 64, 2]}>
+// CHECK: tile.copy %{{.*}} #tile.choice<tma, "TMA store of 1 box of 2x64x64 elements, 128-byte swizzle", {box = [64, 64, 2]}>
 func.func @load_and_store(%A: memref<?x128xf16>, %B: memref<?x128xf16>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
@@ -26,7 +26,7 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: "TMA load of 1 box of 64x32 elements, 32-byte swizzle"
 // CHECK: "TMA load of 1 box of 64x64 elements, 64-byte swizzle"
 // CHECK: "TMA load of 1 box of 64x48 elements"
-// CHECK: "TMA load of 3 boxes of 64x144 elements"
+// CHECK: "TMA load of 3 boxes of 64x144 elements; a box per panel: the extent of dimension 1 of <unnamed> is only known to be a multiple of 1024, panels have 144 elements"
 // CHECK: #tile.choice<simt, "{{.*}}the start in dimension 1 of <unnamed> is only known to be a multiple of 1 bytes, TMA needs 16"
 func.func @narrow_rows(%A: memref<?x1024xi8>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
@@ -54,9 +54,9 @@ func.func @narrow_rows(%A: memref<?x1024xi8>, %n: i32) {
 module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @shapes
 // CHECK: "TMA load of 2 boxes of 192x32 elements, 128-byte swizzle", {box = [32, 192]}
-// CHECK: "TMA load of 4 boxes of 256 elements", {box = [256]}
+// CHECK: "TMA load of 4 boxes of 256 elements; a box per panel: the extent of dimension 0 of <unnamed> is only known to be a multiple of 1, panels have 256 elements", {box = [256]}
 // CHECK: "TMA load of 1 box of 1x1x128x64 elements, 128-byte swizzle", {box = [64, 128, 1, 1]}
-// CHECK: "TMA load of 2 boxes of 2x2x2x2x64 elements, 128-byte swizzle", {box = [64, 2, 2, 2, 2]}
+// CHECK: "TMA load of 2 boxes of 2x2x2x2x64 elements, 128-byte swizzle; a box per panel: with the panels the map would have 6 dimensions, at most 5 are possible", {box = [64, 2, 2, 2, 2]}
 func.func @shapes(%A: memref<?x64xf32>, %V: memref<?xf32>, %Q: memref<2x?x8x64xf16>, %T: memref<4x4x4x4x128xbf16>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
@@ -226,6 +226,54 @@ func.func @overlapping(%A: memref<?x64xf16>, %n: i32) {
     %c0 = arith.constant 0 : i32
     %s = tile.alloc "s" : !tile.buffer<64x64xf16, shared>
     tile.copy %A[%bx, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+  }
+  return
+}
+}
+
+// -----
+
+// One box for all panels: only where the rows of the tensor fall into whole panels, by a static extent, a declared or
+// assumed one, and where the copy begins at a panel. What is assumed of one tensor holds for others of the same size.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: @panels
+// CHECK: "TMA load of 1 box of 4x64x64 elements, 128-byte swizzle", {box = [64, 64, 4]}
+// CHECK: "TMA load of 2 boxes of 64x64 elements, 128-byte swizzle; a box per panel: the extent of dimension 1 of B is only known to be a multiple of 200, panels have 64 elements"
+// CHECK: "TMA load of 2 boxes of 64x64 elements, 128-byte swizzle; a box per panel: the extent of dimension 1 of C is only known to be a multiple of 8, panels have 64 elements"
+// CHECK: "TMA load of 1 box of 2x64x64 elements, 128-byte swizzle"
+// CHECK: "TMA load of 1 box of 2x64x64 elements, 128-byte swizzle"
+// CHECK: "TMA load of 2 boxes of 64x64 elements, 128-byte swizzle; a box per panel: the start in dimension 1 of A is only known to be a multiple of 8, panels have 64 elements"
+// Without a swizzle, panels have 16 bytes, which the pitch is promised to be a multiple of.
+// CHECK: "TMA load of 1 box of 3x64x8 elements", {box = [8, 64, 3]}
+func.func @panels(%A: memref<?x256xf16> {tile.argument = #tile.argument<"A", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<256>], strides = [], alignment = 16>},
+                  %B: memref<?x200xf16> {tile.argument = #tile.argument<"B", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<200>], strides = [], alignment = 16>},
+                  %C: memref<?x?xf16> {tile.argument = #tile.argument<"C", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<symbol("n")>], strides = [], alignment = 16>},
+                  %D: memref<?x?xf16> {tile.argument = #tile.argument<"D", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<mul(symbol("n"), 64)>], strides = [], alignment = 16>},
+                  %E: memref<?x?xf16> {tile.argument = #tile.argument<"E", tensor, shape = [#tile.expr<symbol("k")>, #tile.expr<symbol("p")>], strides = [], alignment = 16>},
+                  %F: memref<?x?xf16> {tile.argument = #tile.argument<"F", tensor, shape = [#tile.expr<symbol("p")>, #tile.expr<symbol("k")>], strides = [], alignment = 16>}, %n: i32) {
+  %i0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %pd = memref.dim %F, %i0 : memref<?x?xf16>
+  %p = arith.index_cast %pd : index to i32
+  %rest = arith.remsi %p, %c64 : i32
+  %divisible = arith.cmpi eq, %rest, %zero : i32
+  tile.assume %divisible
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c8 = arith.constant 8 : i32
+    %x = arith.muli %bx, %c8 : i32
+    %w = tile.alloc "w" : !tile.buffer<64x256xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<64x128xf16, shared>
+    %t = tile.alloc "t" : !tile.buffer<64x24xf16, shared, #tile.shared_layout<order = [1, 0], panel = 8, swizzle = 0>>
+    tile.copy %A[%bx, %c0] [64, 256] to %w[%c0, %c0] [64, 256] : memref<?x256xf16> to !tile.buffer<64x256xf16, shared>
+    tile.copy %B[%bx, %c0] [64, 128] to %s[%c0, %c0] [64, 128] : memref<?x200xf16> to !tile.buffer<64x128xf16, shared>
+    tile.copy %C[%bx, %c0] [64, 128] to %s[%c0, %c0] [64, 128] : memref<?x?xf16> to !tile.buffer<64x128xf16, shared>
+    tile.copy %D[%bx, %c0] [64, 128] to %s[%c0, %c0] [64, 128] : memref<?x?xf16> to !tile.buffer<64x128xf16, shared>
+    tile.copy %E[%bx, %c0] [64, 128] to %s[%c0, %c0] [64, 128] : memref<?x?xf16> to !tile.buffer<64x128xf16, shared>
+    tile.copy %A[%bx, %x] [64, 128] to %s[%c0, %c0] [64, 128] : memref<?x256xf16> to !tile.buffer<64x128xf16, shared>
+    tile.copy %C[%bx, %c0] [64, 24] to %t[%c0, %c0] [64, 24] : memref<?x?xf16> to !tile.buffer<64x24xf16, shared, #tile.shared_layout<order = [1, 0], panel = 8, swizzle = 0>>
   }
   return
 }

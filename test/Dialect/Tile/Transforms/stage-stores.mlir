@@ -6,7 +6,7 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK-LABEL: @whole
 // CHECK: %[[STAGING:.*]] = tile.alloc "c.staging" : <128x128xf16, shared>
 // CHECK: tile.copy %{{.*}}[%{{.*}}] [128, 128] to %[[STAGING]][%{{.*}}] [128, 128] {choice = #tile.choice<simt, "{{.*}}; staging of the TMA store of c"
-// CHECK-NEXT: tile.copy %[[STAGING]]{{.*}} to %{{.*}} [128, 128] {bounds = #tile<bounds predicated>, choice = #tile.choice<tma, "TMA store of 2 boxes of 128x64 elements, 128-byte swizzle", {box = [64, 128]}>, eviction_policy = #tile<eviction_policy evict_first>}
+// CHECK-NEXT: tile.copy %[[STAGING]]{{.*}} to %{{.*}} [128, 128] {bounds = #tile<bounds predicated>, choice = #tile.choice<tma, "TMA store of 2 boxes of 128x64 elements, 128-byte swizzle; a box per panel: the extent of dimension 1 of <unnamed> is only known to be a multiple of 8, panels have 64 elements", {box = [64, 128]}>, eviction_policy = #tile<eviction_policy evict_first>}
 func.func @whole(%C: memref<?x?xf16>, %n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):

@@ -145,3 +145,41 @@ func.func @pipeline(%A: memref<?x64xf16>, %n: i32, %p: i1, %q: i1) {
   }
   return
 }
+
+// -----
+
+#staging = #tile.shared_layout<order = [1, 0], panel = 16, swizzle = 32>
+#sums = #tile.fragment_layout<[64, 24], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (3, 1, 8)]>
+
+// A loop that matrix stores do writes what each warp holds, transposed: 16 columns, which the warp stores itself. Where
+// the threads store elements, who writes what is another matter.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: @transposed
+// CHECK: tile.parallel {{.*}}tile.warp_layout = #tile.fragment_layout<[24, 64], threads = [(4, 0, 2), (8, 1, 1), (4, 1, 16)], registers = [(2, 0, 1), (2, 1, 8), (3, 0, 8)]>
+// CHECK: tile.copy_async %s{{.*}}"TMA store of 1 box of 24x16 elements, 32-byte swizzle; each warp stores what it has written", {box = [16, 24]}>, tile.warp_layout
+// CHECK: tile.copy_async %t{{.*}}by one thread for all warps: store (line {{[0-9]+}}) uses t in another way"
+func.func @transposed(%C: memref<?x64xf16>, %D: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c24 = arith.constant 24 : i32
+    %y = arith.muli %bx, %c24 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x24xf16, fragment, #sums>
+    %s = tile.alloc "s" : !tile.buffer<24x64xf16, shared, #staging>
+    %t = tile.alloc "t" : !tile.buffer<24x64xf16, shared, #staging>
+    tile.parallel [64, 24] attributes {choice = #tile.choice<stmatrix, "">, layout = #sums} {
+    ^bb0(%i: i32, %j: i32):
+      %v = tile.load %f[%i, %j] : !tile.buffer<64x24xf16, fragment, #sums> -> f16
+      tile.store %v, %s[%j, %i] : f16, !tile.buffer<24x64xf16, shared, #staging>
+    }
+    tile.copy %s[%c0, %c0] [24, 64] to %C[%y, %c0] [24, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<24x64xf16, shared, #staging> to memref<?x64xf16>
+    tile.parallel [64, 24] attributes {choice = #tile.choice<simt, "">, layout = #sums} {
+    ^bb0(%i: i32, %j: i32):
+      %v = tile.load %f[%i, %j] : !tile.buffer<64x24xf16, fragment, #sums> -> f16
+      tile.store %v, %t[%j, %i] : f16, !tile.buffer<24x64xf16, shared, #staging>
+    }
+    tile.copy %t[%c0, %c0] [24, 64] to %D[%y, %c0] [24, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<24x64xf16, shared, #staging> to memref<?x64xf16>
+  }
+  return
+}
+}

@@ -46,6 +46,29 @@ func.func @along_n(%n: i32) {
   return
 }
 
+// CHECK-LABEL: func.func @slots_of_the_program
+func.func @slots_of_the_program(%B: memref<64x1024xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // A dimension in which all views and copies have extent 1 is one of slots: each is a block of all its panels.
+    // CHECK-DAG: tile.alloc "b" : <3x64x128xf16, shared, #tile.shared_layout<order = [2, 1, 2, 0], panel = 64, swizzle = 128>>
+    // Two of them at once: their panels follow each other.
+    // CHECK-DAG: tile.alloc "both" : <2x64x128xf16, shared, #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>>
+    %a = tile.alloc "a" : !tile.buffer<128x64xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<3x64x128xf16, shared>
+    %both = tile.alloc "both" : !tile.buffer<2x64x128xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<128x128xf32, fragment>
+    tile.copy %B[%c0, %c0] [64, 128] to %b[%bx, %c0, %c0] [1, 64, 128] {choice = #tile.choice<tma, "">} : memref<64x1024xf16> to !tile.buffer<3x64x128xf16, shared>
+    %view = tile.subview %b[%bx, %c0, %c0] [1, 64, 128] : !tile.buffer<3x64x128xf16, shared> to !tile.buffer<64x128xf16, shared>
+    tile.gemm %a, %view, %c {choice = #ss1} : !tile.buffer<128x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<128x128xf32, fragment>
+    %halves = tile.subview %both[%c0, %c0, %c0] [2, 32, 128] : !tile.buffer<2x64x128xf16, shared> to !tile.buffer<2x32x128xf16, shared>
+    %first = tile.subview %both[%c0, %c0, %c0] [1, 64, 128] : !tile.buffer<2x64x128xf16, shared> to !tile.buffer<64x128xf16, shared>
+    tile.gemm %a, %first, %c {choice = #ss1} : !tile.buffer<128x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<128x128xf32, fragment>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @registers
 func.func @registers(%n: i32) {
   tile.kernel "k" grid(%n) threads(256) {

@@ -14,6 +14,8 @@
 
 namespace mlir::tile {
 
+class IntegerAnalysis;
+
 /// One box of a copy, relative to where the copy starts.
 struct TmaBox {
   /// Elements from the copy's offset in each dimension of the tensor.
@@ -23,6 +25,10 @@ struct TmaBox {
 };
 
 /// The boxes of a copy. All have the same extents.
+///
+/// Where one box fills several panels, the map shows the rows of the tensor cut
+/// into panels: its fastest dimension is the column in the panel, and the panel
+/// is a dimension of its own (`panelPosition`).
 ///
 /// A copy that blocks of a cluster share is cut into `parts`, one for each
 /// block; the boxes are those of part 0, and those of part p begin `p *
@@ -34,6 +40,11 @@ struct TmaPlan {
   SmallVector<int64_t> dims;
   /// Extents of a box in the same order.
   SmallVector<int64_t> box;
+  /// Which dimension of the map counts panels of `box[0]` elements along the
+  /// dimension of the tensor that is also fastest; -1 if none does.
+  int64_t panelPosition = -1;
+  /// Why there is a box for each panel; empty where there is not.
+  std::string whyBoxPerPanel;
   /// Bytes of the swizzle of the shared buffer.
   int64_t swizzle = 0;
   SmallVector<TmaBox> boxes;
@@ -55,16 +66,13 @@ struct CopySide {
   SmallVector<int64_t> sizes;
 };
 
-/// A positive number that divides a value, or 0 for the constant 0.
-using GetDivisor = llvm::function_ref<int64_t(Value)>;
-
 /// The plan for copying between `tensor` and `buffer` (in shared memory, maybe
-/// a view), whose allocation has `layout`. Only what the hardware asks of
-/// boxes is checked here, see SelectTma.cpp for the rest.
+/// a view), whose allocation has `layout`, at `user`. Only what the hardware
+/// asks of boxes is checked here, see SelectTma.cpp for the rest.
 ::tilemlir::layout::Result<TmaPlan>
 planTma(const CopySide &tensor, const CopySide &buffer,
-        const ::tilemlir::layout::SharedLayout &layout, GetDivisor getDivisor,
-        int64_t parts = 1);
+        const ::tilemlir::layout::SharedLayout &layout, Operation *user,
+        IntegerAnalysis &integers, int64_t parts = 1);
 
 /// The same for a copy operation whose buffer has its layout; in parts where
 /// blocks of a cluster share it.
@@ -73,11 +81,25 @@ planTma(const CopySide &tensor, const CopySide &buffer,
 /// In `parts`, whatever the choice of the copy says.
 ::tilemlir::layout::Result<TmaPlan> planTma(CopyOp copy, int64_t parts);
 
+/// Elements that divide the extent of a dimension of `tensor`: what is static,
+/// declared, assumed, or promised for the pitch of contiguous tensors.
+int64_t getExtentDivisor(Value tensor, int64_t dim, Operation *user,
+                         IntegerAnalysis &integers);
+
+/// A number that divides `expr`; 0 for 0.
+int64_t getExprDivisor(ExprAttr expr);
+
 /// The layout that TMA and wgmma take, with the last dimension fastest: the
 /// widest swizzle that the rows allow; rows without one in panels of at most
-/// 256 elements.
+/// 256 elements. `widest`, if given, is a swizzle that is not to be exceeded.
 ::tilemlir::layout::Result<::tilemlir::layout::SharedLayout>
-getCanonicalSharedLayout(ArrayRef<int64_t> shape, int64_t elementBits);
+getCanonicalSharedLayout(ArrayRef<int64_t> shape, int64_t elementBits,
+                         std::optional<int64_t> widest = std::nullopt);
+
+/// Leading dimensions of a shared buffer in which every copy and view has
+/// extent 1: slots that the program manages itself. At most all but the last
+/// two.
+int getSlotDims(AllocOp alloc);
 
 /// Whether the copy was chosen to be done by TMA.
 bool isTmaCopy(Operation *op);

@@ -4,9 +4,10 @@
 // barrier of the block if each warp stores the rectangles that it has written
 // itself. Two discardable attributes say so:
 //
-//   tile.warp_layout  On the copy of a fragment to a staging buffer, and on the
-//                     copy_async of that buffer to a tensor: each warp touches
-//                     in the whole buffer what it holds under this layout.
+//   tile.warp_layout  On the copy of a fragment to a staging buffer (or the
+//                     loop that stores it transposed), and on the copy_async of
+//                     that buffer to a tensor: each warp touches in the whole
+//                     buffer what it holds under this layout.
 //   tile.per_warp     On the tile.bulk_commit and tile.bulk_wait of such
 //                     stores: one thread of each warp does it, the one that
 //                     starts the warp's stores.
