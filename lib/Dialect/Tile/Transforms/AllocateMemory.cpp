@@ -5,6 +5,8 @@
 // that is too much, conversions of fragments make do with less scratch memory.
 //
 //===----------------------------------------------------------------------===//
+#include "BlocksPerMultiprocessor.h"
+
 #include "tilemlir/Dialect/Tile/Transforms/ConvertScratch.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
@@ -172,5 +174,7 @@ LogicalResult TileAllocateMemoryPass::allocate(KernelOp kernel) {
                             builder.getI64IntegerAttr(offset));
   kernel->setAttr("tile.shared_bytes",
                   builder.getI64IntegerAttr(placement.bytes));
+  if (onDevice)
+    shareMultiprocessor(kernel, placement.bytes);
   return success();
 }

@@ -5,10 +5,14 @@
 // the loop touches, the products of one iteration stay in flight during the
 // next; the slot that they read is given back one iteration later.
 //
-// The depth is min(1, slots - 1) (more gains nothing, and with one slot the
-// producer would wait for a slot that is released after its next load), and
-// products never stay in flight across a condition: the registers of an
-// accumulator in flight must not meet others in a phi.
+// The depth is 1 at most (more gains nothing), and products never stay in
+// flight across a condition: the registers of an accumulator in flight must not
+// meet others in a phi. With few slots it is 0: a slot whose products are done
+// is given back only when the next ones have started, so that one load less is
+// under way all the time. Measured on an H200 with three slots, 8192^3 and
+// 4096^3: 8 to 10 % slower than without, with one block per multiprocessor, up
+// to 9 % with two. In a loop over tiles products stay in flight all the same:
+// they hide the stores of the tile before (tile-defer-stores).
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
@@ -39,6 +43,10 @@ using namespace mlir::tile;
 /// Groups that one wait can leave in flight: the largest operand of
 /// `wgmma.wait_group`.
 static constexpr int64_t kMaxPendingGroups = 7;
+
+/// With fewer slots, products do not stay in flight outside of loops over
+/// tiles.
+static constexpr int64_t kMinSlotsInFlight = 4;
 
 bool mlir::tile::usesWgmma(GemmOp gemm) {
   return getWgmmaChoice(gemm.getChoiceAttr()).has_value();
@@ -102,6 +110,8 @@ private:
   /// once.
   FillOp findFill(Value accumulator);
   bool runsAtLeastOnce();
+  /// Whether the products of an iteration are left in flight.
+  bool staysInFlight();
   Value isFirst(bool negated);
   void setBehindLoop();
   void releaseLater();
@@ -175,6 +185,16 @@ bool LoopSchedule::collect() {
 bool LoopSchedule::runsAtLeastOnce() {
   return integers.getRange(loop.getLowerBound()).upper <
          integers.getRange(loop.getUpperBound()).lower;
+}
+
+bool LoopSchedule::staysInFlight() {
+  if (slots >= kMinSlotsInFlight)
+    return true;
+  for (Operation *parent = loop->getParentOp(); !isa<KernelOp>(parent);
+       parent = parent->getParentOp())
+    if (isLoop(parent))
+      return slots > 1;
+  return false;
 }
 
 FillOp LoopSchedule::findFill(Value accumulator) {
@@ -264,8 +284,12 @@ bool LoopSchedule::run() {
     last = startProduct(gemm, accumulate);
   }
   builder.setInsertionPointAfter(last);
-  wait(builder, last.getLoc(), {}, groups);
-  releaseLater();
+  // What an iteration waits for here, without its registers, is still in flight
+  // as far as these are concerned.
+  bool inFlight = staysInFlight();
+  wait(builder, last.getLoc(), {}, inFlight ? groups : 0);
+  if (inFlight)
+    releaseLater();
   setBehindLoop();
   wait(builder, last.getLoc(), accumulators.getArrayRef(), 0);
   return true;

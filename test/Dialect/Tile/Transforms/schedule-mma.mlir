@@ -171,6 +171,60 @@ func.func @first_product(%n: i32) {
   return
 }
 
+// Few slots: a slot goes back as soon as its products are done. In a loop over tiles they stay in flight.
+!ring3 = !tile.buffer<3x64x64xf16, shared>
+!bars3 = !tile.buffer<3x!tile.barrier, shared>
+// CHECK-LABEL: func.func @few_slots
+func.func @few_slots(%n: i32, %trips: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc "a" : !ring3
+    %b = tile.alloc "b" : !ring3
+    %c = tile.alloc "c" : !acc
+    %empty = tile.alloc "empty" : !bars3
+    %position = tile.alloc "ring" {tile.ring = 3 : i64} : !tile.buffer<2xi32, local>
+    tile.fill %c, %zero : !acc, f32
+    // CHECK: scf.for
+    scf.for %k = %c0 to %trips step %c1 : i32 {
+      // CHECK: [[SLOT:%.*]] = tile.load %ring[%c0
+      %slot = tile.load %position[%c0] : !tile.buffer<2xi32, local> -> i32
+      %as = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : !ring3 to !op
+      %bs = tile.subview %b[%slot, %c0, %c0] [1, 64, 64] : !ring3 to !op
+      // CHECK: tile.gemm_async
+      // CHECK-NEXT: tile.mma_wait {pending = 0 : i64}
+      // CHECK-NEXT: tile.barrier_arrive %empty[[[SLOT]]] warp
+      tile.gemm %as, %bs, %c {choice = #ss} : !op, !op, !acc
+      tile.barrier_arrive %empty[%slot] warp : !bars3
+      %next = arith.addi %slot, %c1 : i32
+      %wraps = arith.cmpi eq, %next, %c3 : i32
+      %new = arith.select %wraps, %c0, %next : i32
+      tile.store %new, %position[%c0] : i32, !tile.buffer<2xi32, local>
+    // CHECK: tile.pipeline = #tile.pipeline<ring
+    // CHECK-NEXT: tile.mma_wait %c {pending = 0 : i64}
+    } {tile.pipeline = #tile.pipeline<ring, slots = 3, ahead = 0>}
+    scf.for %t = %c0 to %n step %c1 : i32 {
+      scf.for %k = %c0 to %trips step %c1 : i32 {
+        %slot = tile.load %position[%c0] : !tile.buffer<2xi32, local> -> i32
+        %as = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : !ring3 to !op
+        %bs = tile.subview %b[%slot, %c0, %c0] [1, 64, 64] : !ring3 to !op
+        // CHECK: tile.gemm_async
+        // CHECK-NEXT: tile.mma_wait {pending = 1 : i64}
+        tile.gemm %as, %bs, %c {choice = #ss} : !op, !op, !acc
+        tile.barrier_arrive %empty[%slot] warp : !bars3
+        %next = arith.addi %slot, %c1 : i32
+        %wraps = arith.cmpi eq, %next, %c3 : i32
+        %new = arith.select %wraps, %c0, %next : i32
+        tile.store %new, %position[%c0] : i32, !tile.buffer<2xi32, local>
+      } {tile.pipeline = #tile.pipeline<ring, slots = 3, ahead = 0>}
+    }
+  }
+  return
+}
+
 // One slot, an accumulator that the loop also reads, a condition: no overlap.
 // CHECK-LABEL: func.func @no_overlap
 func.func @no_overlap(%n: i32, %p: i1) {
