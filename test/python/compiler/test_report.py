@@ -112,8 +112,8 @@ operations
       a producer role loads a_shared, b_shared into a ring of 3 slots
   test_report.py:{a}: copy a -> a_shared: tma (box [64, 128])
       TMA load of 1 box of 128x64 elements, 128-byte swizzle
-  test_report.py:{b}: copy b -> b_shared: tma (box [64, 64])
-      TMA load of 4 boxes of 64x64 elements, 128-byte swizzle
+  test_report.py:{b}: copy b -> b_shared: tma (box [64, 64, 4])
+      TMA load of 1 box of 4x64x64 elements, 128-byte swizzle
   test_report.py:{gemm}: gemm a_shared, b_shared -> result: wgmma_ss (instruction [64, 256, 16], warpgroups [2, 1])
       wgmma.m64n256k16 f16 x f16 -> f32 on sm_90a, A from shared memory
   test_report.py:{store}: copy result -> result.staging: stmatrix (bytes 16)

@@ -27,7 +27,7 @@ static constexpr int64_t kSharedMemory = 228 * 1024, kReservedBytes = 1024;
 /// block alone on one.
 static constexpr int64_t kMultiprocessors = 132;
 /// Registers that a consumer needs beside its fragments.
-static constexpr int64_t kOtherRegisters = 48;
+static constexpr int64_t kRegistersBesideFragments = 48;
 
 /// Does the program start as many blocks as there are multiprocessors, or no
 /// more than there may be?
@@ -99,7 +99,8 @@ void mlir::tile::shareMultiprocessor(KernelOp kernel, int64_t sharedBytes) {
   int64_t atLaunch = layout::registersAtLaunch(kBlocks * threads);
   int64_t kept = producer.getSingle() ? 24 : 40;
   int64_t available = 2 * atLaunch - kept;
-  int64_t needed = countRegisters(split.getRegions()[1]) + kOtherRegisters;
+  int64_t needed =
+      countRegisters(split.getRegions()[1]) + kRegistersBesideFragments;
   // What needs no more than it has at launch is not held back by it.
   if (needed <= atLaunch || needed > available)
     return;
