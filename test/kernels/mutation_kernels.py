@@ -55,7 +55,7 @@ def compiled(name: str) -> Any:
     return tile.compile(subject.make(), out_idx=-1, target={"kind": "simulator", "arch": subject.arch})
 
 
-def _gemm(m, n, k, block=(128, 128, 64), stages=3, threads=128):
+def _gemm(m, n, k, block=(128, 128, 64), stages=5, threads=128):
     """The chapter's matrix product."""
     block_m, block_n, block_k = block
 
@@ -115,7 +115,9 @@ KERNELS = {
     "gemm_long": _gemm_subject(
         "GEMM of the chapter, many steps", HOPPER, lambda *s: _gemm(*s, block=(64, 64, 64), stages=2), (64, 64, 1536)
     ),
-    "gemm_sm80": _gemm_subject("GEMM of the chapter", AMPERE, lambda *s: _gemm(*s, block=(64, 64, 32)), (64, 64, 256)),
+    "gemm_sm80": _gemm_subject(
+        "GEMM of the chapter", AMPERE, lambda *s: _gemm(*s, block=(64, 64, 32), stages=3), (64, 64, 256)
+    ),
     "persistent": _gemm_subject(
         "persistent GEMM, deferred stores",
         HOPPER,

@@ -150,7 +150,7 @@ _VERIFIED = [
         r"(%\d+ = tile\.subview %b_tile\[)%\d+", r"\1%c1_i32", ("early read",), "slot 1 of b_tile", which=1,
     ),
     Mutation(
-        "products_not_waited_for", "the accumulator is stored while products are in flight", "cluster", _SYNC,
+        "products_not_waited_for", "the accumulator is stored while products are in flight", "persistent", _SYNC,
         r"tile\.mma_wait %acc [^\n]*\n", "", ("early overwrite", "early use"), "",
     ),
     Mutation(

@@ -538,7 +538,7 @@ def specialised(spell, registers):
         with T.Kernel(1, threads=384 if registers == "set" else 256) as _:
             x = T.alloc_shared((2, 64, 64), "float16")
             total = T.alloc_fragment((64, 64), "float32")
-            full, empty = T.alloc_barrier([1] * 2), T.alloc_barrier([128] * 2)
+            full, empty = T.alloc_barrier([4] * 2), T.alloc_barrier([128] * 2)
             if registers == "none":
                 T.disable_warp_group_reg_alloc()
             with T.ws(1) if spell == "ws" else T.WarpSpecialize(1):
@@ -550,7 +550,8 @@ def specialised(spell, registers):
                     else:
                         T.mbarrier_wait_parity(empty[k % 2], ((k // 2) % 2) ^ 1)
                     T.tma_copy(a[k, 0:64, 0:64], x[k % 2, :, :], barrier=full[k % 2])
-                    if T.shuffle_elect(128):
+                    # One of each warp: a warp that did not take part could miss a phase of what it waits for.
+                    if T.shuffle_elect(32):
                         if spell == "barrier":
                             T.barrier_arrive(full[k % 2])
                         else:
