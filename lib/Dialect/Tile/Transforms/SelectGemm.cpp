@@ -11,6 +11,7 @@
 
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/Conversion.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -181,6 +182,9 @@ PartitionPolicy mlir::tile::getPartitionPolicy(GemmOp op) {
 /// multiprocessor (A100 whitepaper: 4 tensor cores of 256; H100 does not reach
 /// more than twice of it this way).
 static constexpr int64_t kMultiplyAddsPerClock = 1024;
+/// Registers of a thread at most, and what is left beside sums and weights.
+static constexpr int64_t kMostRegisters = 255;
+static constexpr int64_t kRegistersBesideSums = 40;
 /// Bytes that shared memory moves per clock (CUDA C++ programming guide).
 static constexpr int64_t kSharedBytesPerClock = 128;
 
@@ -193,6 +197,21 @@ static bool preferWholeRows(int64_t m, int64_t n, int64_t k, int64_t columns,
                             int64_t bits, const layout::WarpGrid &grid,
                             const layout::WarpGrid &rows) {
   if (grid.warpsN == 1 || rows == grid)
+    return false;
+  // Sums in f32 of both products (whose other size is taken to be that of this
+  // product's other operand) and 16-bit weights have to fit into registers,
+  // with some left for addresses and operands.
+  auto registers = [&](const layout::WarpGrid &grid) {
+    int64_t others = n + k - columns;
+    return layout::rowsOfWarp(m, grid) *
+               ((columns + others) / grid.warpsN + columns * bits / 32) /
+               layout::kWarpSize +
+           kRegistersBesideSums;
+  };
+  int64_t available = std::min<int64_t>(
+      kMostRegisters,
+      layout::registersAtLaunch(rows.numWarps() * layout::kWarpSize));
+  if (registers(rows) > available && registers(grid) < registers(rows))
     return false;
   auto multiplyAdds = [&](const layout::WarpGrid &grid) {
     return grid.numWarps() * layout::rowsOfWarp(m, grid) * (n / grid.warpsN) *

@@ -689,3 +689,27 @@ func.func @shared_accumulator(%n: i32) {
   return
 }
 }
+
+// -----
+
+// 6 row blocks on 4 warps: two blocks for each warp would need more registers than there are.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @too_many_registers
+// CHECK: tile.gemm {{.*}}warps = [2, 2, 1]
+// CHECK: tile.gemm {{.*}}warps = [2, 2, 1]
+func.func @too_many_registers(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %q = tile.alloc "q" : !tile.buffer<96x64xf16, shared>
+    %k = tile.alloc "k" : !tile.buffer<192x64xf16, shared>
+    %s = tile.alloc "s" : !tile.buffer<96x192xf32, fragment>
+    %p = tile.alloc "p" : !tile.buffer<96x192xf16, fragment>
+    %o = tile.alloc "o" : !tile.buffer<96x64xf32, fragment>
+    %c0 = arith.constant 0 : i32
+    tile.gemm %q, %k, %s {transpose_b} : !tile.buffer<96x64xf16, shared>, !tile.buffer<192x64xf16, shared>, !tile.buffer<96x192xf32, fragment>
+    tile.copy %s[%c0, %c0] [96, 192] to %p[%c0, %c0] [96, 192] : !tile.buffer<96x192xf32, fragment> to !tile.buffer<96x192xf16, fragment>
+    tile.gemm %p, %k, %o : !tile.buffer<96x192xf16, fragment>, !tile.buffer<192x64xf16, shared>, !tile.buffer<96x64xf32, fragment>
+  }
+  return
+}
+}
