@@ -115,3 +115,18 @@ def test_dependent_launches():
         kernel(b, a)
     torch.cuda.synchronize()
     assert torch.equal(a, torch.full_like(a, 100.0))
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+@pytest.mark.parametrize("blocks", [2, 4])
+@pytest.mark.parametrize("k", [64, 200, 1024])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_cluster_gemm(k, blocks, stages, everywhere):
+    n = 64 * blocks * 3
+    kernel = programs.compile_for(explicit_programs.cluster_gemm(n, k, blocks, stages, everywhere), TARGET)
+    source = kernel.get_kernel_source()
+    assert ".multicast::cluster" in source and "mapa" in source
+    a, b = torch.randn(64, k).half(), torch.randn(k, n).half()
+    (c,) = programs.run(kernel, [a, b], [((64, n), torch.float16)])
+    reference = a.double() @ b.double()
+    assert float((c.double() - reference).norm()) <= 1e-3 * float(reference.norm())

@@ -232,3 +232,62 @@ def dependent(count):
             T.pdl_trigger()
 
     return kernel
+
+
+def cluster_gemm(n, k, blocks=2, stages=2, everywhere=True):
+    """The blocks of a cluster share the rows of A: each loads its part for all, and tells all when it has used a slot.
+
+    Args:
+        n, k: extents; C has 64 rows.
+        blocks: of a cluster, which work on neighbouring columns.
+        stages: slots of the ring.
+        everywhere: whether every block loads a part for all, or the first one everything.
+    """
+    rows = 64 // blocks if everywhere else 64
+    whole = 64 * 64 * 2
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64, k), "float16"), B: T.Tensor((k, n), "float16"), C: T.Tensor((64, n), "float16")):
+        with T.Kernel(T.ceildiv(n, 64), threads=128, cluster_dims=blocks) as bx:
+            a = T.alloc_shared((stages, 64, 64), "float16")
+            b = T.alloc_shared((stages, 64, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            full = T.alloc_barrier([1 if everywhere else 128] * stages)
+            empty = T.alloc_barrier([128 * blocks] * stages)
+            rank = T.block_rank_in_cluster()
+            # Nobody may load into, or arrive at, a block whose barriers are not there yet.
+            T.cluster_sync()
+            T.clear(c)
+            for step in T.serial(T.ceildiv(k, 64)):
+                slot = step % stages
+                if everywhere or rank == 0:
+                    T.mbarrier_wait_parity(empty[slot], ((step // stages) % 2) ^ 1)
+                T.tma_copy(B[step * 64, bx * 64], b[slot, :, :], barrier=full[slot])
+                if everywhere:
+                    T.tma_copy(
+                        A[rank * rows : (rank + 1) * rows, step * 64 : step * 64 + 64],
+                        a[slot, rank * rows : (rank + 1) * rows, :],
+                        barrier=full[slot],
+                        cluster_mask=(1 << blocks) - 1,
+                    )
+                    T.mbarrier_arrive_expect_tx(full[slot], whole - rows * 64 * 2)
+                else:
+                    if rank == 0:
+                        T.tma_copy(A[0, step * 64], a[slot, :, :], barrier=full[slot], cluster_mask=(1 << blocks) - 1)
+                    else:
+                        T.mbarrier_expect_tx(full[slot], whole)
+                    T.mbarrier_arrive(full[slot])
+                T.mbarrier_wait_parity(full[slot], (step // stages) % 2)
+                T.wgmma_gemm(a[slot, :, :], b[slot, :, :], c)
+                T.wait_wgmma(0)
+                if everywhere:
+                    for peer in list(range(blocks)):
+                        T.mbarrier_arrive(empty[slot], cta_id=(rank + peer) % blocks)
+                else:
+                    # Who loads A has to know of all; the slot of B is the block's own.
+                    T.mbarrier_arrive(empty[slot], cta_id=0)
+                    T.sync_threads()
+            T.cluster_sync()
+            T.copy(c, C[0, bx * 64])
+
+    return kernel

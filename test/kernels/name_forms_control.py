@@ -627,6 +627,41 @@ def _():
     return Case(kernel, [x], [x + 1])
 
 
+@form("sync_grid", "T.sync_grid()", GPU)
+def _():
+    @T.prim_func
+    def kernel(b: T.Tensor((2, 32), "int32"), c: T.Tensor((2, 32), "int32")):
+        with T.Kernel(2, threads=32) as bx:
+            tx = T.get_thread_binding()
+            b[bx, tx] = bx * 32 + tx
+            T.sync_grid()
+            c[bx, tx] = b[1 - bx, tx]
+
+    values = torch.arange(64, dtype=torch.int32).reshape(2, 32)
+    return Case(kernel, [], [values, values.flip(0)])
+
+
+@form("mbarrier_arrive", "T.mbarrier_arrive(bar, cta_id=rank)", HOPPER)
+@form("tma_copy", "T.tma_copy(A[y, x], tile, barrier=bar, cluster_mask=0b11)", HOPPER)
+def _():
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 64), "float16"), b: T.Tensor((2, 64, 64), "float16")):
+        with T.Kernel(2, threads=128, cluster_dims=2) as bx:
+            tile = T.alloc_shared((64, 64), "float16")
+            bar = T.alloc_barrier(arrive_count=128)
+            T.cluster_sync()
+            if bx == 0:
+                T.tma_copy(a[0, 0], tile, barrier=bar, cluster_mask=0b11)
+            else:
+                T.mbarrier_expect_tx(bar, 64 * 64 * 2)
+            T.mbarrier_arrive(bar, cta_id=T.block_rank_in_cluster())
+            T.mbarrier_wait_parity(bar, 0)
+            T.copy(tile, b[bx, 0:64, 0:64])
+
+    a = numbers((64, 64), "float16")
+    return Case(kernel, [a], [torch.stack([a, a])])
+
+
 # Refused, with what to do instead.
 
 

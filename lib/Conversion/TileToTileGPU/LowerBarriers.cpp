@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,6 +87,20 @@ LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
         return success();
       })
       .Case([&](tile::BarrierArriveOp arrive) -> LogicalResult {
+        if (tile::countsThroughCluster(arrive)) {
+          if (arrive.getScope() != tile::ArrivalScope::Thread ||
+              arrive.getExpect() || arrive.getCpAsync())
+            return arrive.emitOpError("at a barrier of another block is one of "
+                                      "threads, without bytes");
+          int64_t count = arrive.getBarriers().getType().getNumElements();
+          FailureOr<Value> barrier = address(
+              arrive.getBarriers(), ix.remainder(arrive.getIndex(), count));
+          if (failed(barrier))
+            return failure();
+          tile_gpu::MbarrierArriveClusterOp::create(
+              b, loc, *barrier, ix.divide(arrive.getIndex(), count), Value());
+          return success();
+        }
         FailureOr<Value> barrier =
             address(arrive.getBarriers(), arrive.getIndex());
         if (failed(barrier))

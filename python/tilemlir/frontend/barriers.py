@@ -195,12 +195,35 @@ class ExplicitBarriers(Clusters):
     def barrier_arrive(self, barrier: Any, block: Any, what: str) -> None:
         """``T.mbarrier_arrive``: every thread that is here."""
         self.use_explicit(what)
+        operands = self._barrier_operands(barrier, what)
+        attributes = {"scope": self.attribute("#tile<arrival_scope thread>")}
         if block is not None:
-            self.fail("not-available", f"{what}(cta_id=...) is not available yet", fix="arrive on the block's own")
-        self.emit(
-            "tile.barrier_arrive", (), self._barrier_operands(barrier, what),
-            {"scope": self.attribute("#tile<arrival_scope thread>")},
-        )  # fmt: skip
+            operands[1] = self._index_in_cluster(barrier, operands[1], block, what)
+            attributes["tile.cluster_index"] = self._unit
+        self.emit("tile.barrier_arrive", (), operands, attributes)
+
+    def _index_in_cluster(self, barrier: Barrier | Barriers, index: ir.Value, block: Any, what: str) -> ir.Value:
+        """The index of a barrier of ``block`` among those of all blocks of the cluster."""
+        blocks = self.blocks_of_cluster(what)
+        rank = self.scalar(block)
+        if isinstance(rank, Scalar) and rank.constant is not None:
+            rank = int(rank.constant)
+        if isinstance(rank, Scalar):
+            if not rank.dtype.is_integer or self.varies(rank):
+                self.fail(
+                    "barrier",
+                    f"cta_id of {what} is an integer, the same for all threads",
+                    found=self.describe(block),
+                    fix="arrive at several blocks one after the other",
+                )
+        elif isinstance(rank, float) or not 0 <= rank < blocks:
+            self.fail(
+                "barrier", f"cta_id of {what} is the rank of a block of the cluster",
+                found=repr(block), allowed=f"0 to {blocks - 1}",
+            )  # fmt: skip
+        row = barrier.barriers if isinstance(barrier, Barrier) else barrier
+        first = self.binary("mul", rank, len(row.counts))
+        return self.index_value(self.binary("add", first, Scalar(index, int32))).value
 
     def barrier_expect(self, barrier: Any, bytes_: Any, arrive: bool, what: str) -> None:
         """``T.mbarrier_expect_tx`` and ``T.mbarrier_arrive_expect_tx``."""
@@ -236,8 +259,16 @@ class ExplicitBarriers(Clusters):
         known = {"barrier", "cluster_mask", "leader_scope_threads", "eviction_policy"}
         for name in sorted(options.keys() - known):
             self.fail("argument", f"{what} has no annotation {name!r}", allowed=", ".join(sorted(known)))
-        if options["cluster_mask"] is not None:
-            self.fail("not-available", f"{what}(cluster_mask=...) is not available yet", fix="let every block load")
+        mask = options["cluster_mask"]
+        if mask is not None:
+            blocks = self.blocks_of_cluster(what)
+            if isinstance(mask, bool) or not isinstance(mask, int) or not 0 < mask < 1 << blocks:
+                self.fail(
+                    "barrier",
+                    f"cluster_mask of {what} has a bit for each block of the cluster that receives the load",
+                    found=self.describe(mask),
+                    allowed=f"1 to {(1 << blocks) - 1:#b}, a compile-time integer",
+                )
         self.check_copy_sides(src, dst, what)
         leaders = options["leader_scope_threads"]
         if leaders is not None and leaders != self.threads_here():
@@ -298,6 +329,10 @@ class ExplicitBarriers(Clusters):
             bytes_ *= int(size or 1)
         attributes = self._copy_attributes({"eviction_policy": options["eviction_policy"], "prefer_instruction": "tma"})
         attributes["choice"] = self.attribute(_TMA_CHOICE)
+        if mask is not None:
+            if not loads:
+                self.fail("barrier", f"cluster_mask of {what} is for loads", found="a store")
+            attributes["tile.cluster_mask"] = self.integer(mask)
         operands: list[ir.Value] = []
         if loads:
             operands = self._barrier_operands(barrier, what)

@@ -37,6 +37,44 @@ class Clusters(Conflicts):
         self.unsafe_operations += 1
         self.emit(operation, (), (), {"relaxed": self._unit} if relaxed else {})
 
+    def blocks_of_cluster(self, what: str) -> int:
+        """Blocks of a cluster, which has several."""
+        x, y, z = self.cluster_extents(what)
+        if x * y * z == 1:
+            self.fail(
+                "barrier", f"{what} names other blocks, and this kernel has no clusters",
+                fix="T.Kernel(..., cluster_dims=2)",
+            )  # fmt: skip
+        return x * y * z
+
+    # The grid.
+
+    def grid_meeting(self, what: str) -> tuple[Any, Any, Any]:
+        """For a barrier of all blocks: a counter that is zero at first, the number of this block, and that of all."""
+        self.require_kernel(what)
+        self.require_no_parallel(what)
+        self.unsafe_operations += 1
+        state = self._current(what)
+        if state.cluster:
+            self.fail(
+                "not-available",
+                f"{what} in a kernel with cluster_dims is not available yet",
+                fix="T.cluster_sync() is the barrier of a cluster; leave cluster_dims out for one of the grid",
+            )
+        state.operation.attributes["tile.cooperative"] = self._unit
+        if state.meeting is None:
+            saved, self.name_hint = self.name_hint, "blocks_arrived"
+            state.meeting = self.alloc_global((1,), "int32", "once")
+            self.name_hint = saved
+        block: Any = 0
+        with self.on_host():
+            blocks: Any = 1
+            for extent in state.extents:
+                blocks = self.binary("mul", blocks, extent)
+        for axis in reversed(range(len(state.indices))):
+            block = self.binary("add", self.binary("mul", block, state.extents[axis]), self.block_index(axis))
+        return state.meeting, block, blocks
+
     # Persistent kernels.
 
     def _is_block_index(self, value: Any, workers: Any) -> bool:

@@ -92,6 +92,8 @@ class KernelState:
     explicit: ExplicitState = field(default_factory=ExplicitState)
     #: Blocks of a cluster per grid dimension.
     cluster: tuple[int, ...] = ()
+    #: Counts arrivals at T.sync_grid.
+    meeting: Tensor | None = None
 
 
 class Hosting(Tiles):

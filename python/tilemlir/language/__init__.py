@@ -107,6 +107,7 @@ from .dtypes import (
 )
 from .dtypes import is_unavailable as _is_unavailable_dtype
 from .functions import Macro, PrimFunc, macro, prim_func
+from .grids import sync_grid
 from .hints import (
     annotate_l2_hit_ratio,
     annotate_layout,
@@ -436,6 +437,7 @@ __all__ = [
     "sin",
     "sqrt",
     "symbolic",
+    "sync_grid",
     "sync_threads",
     "sync_warp",
     "tan",

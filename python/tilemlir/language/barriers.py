@@ -39,8 +39,11 @@ def barrier_wait(mbarrier: Any, parity: Any) -> None:
 def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
     """Arrives on ``mbarrier``: every thread that is here, once.
 
-    What the thread has read and written before is done when the phase completes. ``cta_id``, a block of the cluster,
-    is not available yet.
+    What the thread has read and written before is done when the phase completes. With ``cta_id``, the rank of a block
+    of the cluster (see ``T.block_rank_in_cluster``), the barrier is that of the other block: its initialisation has to
+    be known there (``T.cluster_sync()`` behind ``T.alloc_barrier``), and no block may leave the kernel before others
+    have arrived. It tells the other block that asynchronous copies and products are done with what they read; writes
+    of threads are published by ``T.cluster_sync``.
     """
     context.require("T.mbarrier_arrive").barrier_arrive(mbarrier, cta_id, "T.mbarrier_arrive")
 
@@ -85,7 +88,9 @@ def tma_copy(
         src: where to read; regions as for ``T.copy``.
         dst: where to write.
         barrier: of ``T.alloc_barrier``; needed for loads.
-        cluster_mask: blocks of the cluster that receive the load; not available yet.
+        cluster_mask: ranks of the blocks of the cluster that receive the load, as bits: at the same place of their
+            shared memory, and on the same barrier of each. This block expects the bytes by itself; the others have to
+            expect them (``T.mbarrier_expect_tx``).
         leader_scope_threads: threads that share one leader; only all threads of the warp groups that are here.
         eviction_policy: ``"evict_normal"``, ``"evict_first"`` or ``"evict_last"``.
         annotations: the same keywords as a dictionary.

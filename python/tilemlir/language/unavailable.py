@@ -46,10 +46,6 @@ _WARP = (
     "instruction"
 )
 _ROUNDING = "arithmetic with a rounding mode is not available as a name; + - * / round to nearest, T.ptx writes others"
-_GRID = (
-    "a barrier of all blocks needs them to be on the device together, which no launch here promises; write two "
-    "T.Kernel blocks, which run one after the other"
-)
 
 #: name -> what to do instead
 REASONS: dict[str, str] = {
@@ -76,7 +72,6 @@ REASONS: dict[str, str] = {
     **dict.fromkeys("alloc_cluster_barrier copy_cluster".split(), _CLUSTER),
     **dict.fromkeys("async_copy ptx_cp_async ptx_commit_group ptx_wait_group ptx_ldmatrix tma_load".split(), _EXPLICIT),
     **dict.fromkeys("ptr make_tensor make_tensor_from_addr access_ptr address_of".split(), _POINTERS),
-    "sync_grid": _GRID,
     **dict.fromkeys("PersistentTileScheduler BaseTileScheduler".split(), _SCHEDULER),
     **dict.fromkeys("alloc_reducer reducer_init reducer_update finalize_reducer".split(), _REDUCER),
     **dict.fromkeys(

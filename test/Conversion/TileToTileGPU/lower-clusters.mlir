@@ -59,3 +59,39 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+!barriers = !tile.buffer<3x!tile.barrier, shared>
+!rows = !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+
+// What the program shares: a load for the blocks of its mask, arrivals at barriers counted through the cluster.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  // CHECK-LABEL: func.func @by_the_program
+  func.func @by_the_program(%A: memref<1024x1024xf16>, %peer: i32) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "by_the_program" grid(%c8) threads(128) attributes {cluster = array<i64: 4>, tile.explicit} {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c3 = arith.constant 3 : i32
+      %c7 = arith.constant 7 : i32
+      %r = tile.alloc "rows" {tile.shared_offset = 0 : i64} : !rows
+      %full = tile.alloc "full" {tile.shared_offset = 8192 : i64} : !barriers
+      // CHECK: %[[MASK:.*]] = arith.constant 13 : i16
+      // CHECK: tile_gpu.tma_load {{.*}} multicast %[[MASK]]
+      tile.copy_async %A[%bx, %c0] [64, 64] to %r[%c0, %c0] [64, 64] barrier %full[%c0] : !barriers {choice = #tile.choice<tma, "">, tile.cluster_mask = 13 : i64} : memref<1024x1024xf16> to !rows
+      // Barrier 1 of block 2: two rows of three barriers further.
+      // CHECK: tile_gpu.mbarrier_arrive_cluster %c8200_i32{{.*}}, %c2_i32
+      tile.barrier_arrive %full[%c7] thread {tile.cluster_index} : !barriers
+      // CHECK: %[[INDEX:.*]] = arith.muli %{{.*}}, %c3_i32
+      // CHECK: %[[SLOT:.*]] = arith.remui %[[INDEX]], %c3_i32
+      // CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %c8192_i32
+      // CHECK: %[[RANK:.*]] = arith.divui %[[INDEX]], %c3_i32
+      // CHECK: tile_gpu.mbarrier_arrive_cluster %[[AT]], %[[RANK]]
+      %index = arith.muli %peer, %c3 : i32
+      tile.barrier_arrive %full[%index] thread {tile.cluster_index} : !barriers
+    }
+    return
+  }
+}

@@ -18,6 +18,10 @@
 using namespace mlir;
 using namespace mlir::tile;
 
+/// Marks a kernel whose blocks meet: all of them have to run at the same time
+/// (T.sync_grid).
+static constexpr StringLiteral kCooperative = "tile.cooperative";
+
 static ArgumentAttr getDeclaration(func::FuncOp function, unsigned number) {
   return function.getArgAttrOfType<ArgumentAttr>(number, "tile.argument");
 }
@@ -391,7 +395,8 @@ LogicalResult PlanBuilder::addLaunches() {
     launches.push_back(LaunchAttr::get(
         context, getEntryName(kernel), toArray(context, grid),
         DenseI64ArrayAttr::get(context, cluster), kernel.getThreads(),
-        sharedBytes, /*cooperative=*/false, ArrayAttr::get(context, parameters),
+        sharedBytes, kernel->hasAttr(kCooperative),
+        ArrayAttr::get(context, parameters),
         /*programmatic_serialization=*/false));
   }
   if (launches.empty())

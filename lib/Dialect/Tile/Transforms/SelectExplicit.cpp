@@ -10,9 +10,12 @@
 #include "InstructionSelection.h"
 
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -58,6 +61,21 @@ static LogicalResult selectProduct(GemmAsyncOp product, TargetAttr target) {
   return success();
 }
 
+/// Why a load cannot be shared as the program says; empty if it can.
+static std::string refuseMask(CopyAsyncOp copy) {
+  int64_t mask = getClusterMask(copy);
+  if (!mask)
+    return "";
+  if (!copy.getBarrier())
+    return "only loads go to several blocks";
+  int64_t blocks = ClusterShape(getKernel(copy)).getBlocks();
+  if (mask < 0 || mask >> blocks)
+    return llvm::formatv("cluster_mask = {0} names blocks beyond the {1} of "
+                         "the cluster",
+                         mask, blocks);
+  return "";
+}
+
 /// TMA has to do the copy; its boxes go into the choice.
 static LogicalResult selectTmaCopy(CopyAsyncOp copy, TargetAttr target,
                                    IntegerAnalysis &integers) {
@@ -70,7 +88,9 @@ static LogicalResult selectTmaCopy(CopyAsyncOp copy, TargetAttr target,
       copy.getPreferAttr(), IntegerAttr());
   plain->setAttr(kUserCopy, builder.getUnitAttr());
   TmaPlan plan;
-  std::string why = refuseTma(plain, target, integers, plan);
+  std::string why = refuseMask(copy);
+  if (why.empty())
+    why = refuseTma(plain, target, integers, plan);
   if (why.empty()) {
     chooseTma(plain, plan);
     copy.setChoiceAttr(ChoiceAttr::get(copy.getContext(), Path::Tma,

@@ -7,6 +7,7 @@
 #include "SyncExecution.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -36,11 +37,12 @@ bool SyncExecution::copy(int index, const SyncStep &step) {
   int slot = getBarrier(agent, step);
   if (slot < 0)
     return false;
-  // Each of the blocks that share a load sends its part to all of them.
+  // Each of the blocks that share a load sends its part to all of them. What
+  // the program shares itself is sent as a whole.
   SmallVector<int64_t, 4> targets = getTargets(agent, step);
+  int64_t parts = getClusterMask(step.op) ? 1 : targets.size();
   for (int64_t block : targets)
-    if (!deliver(index, step, inBlock(slot, block),
-                 step.number / targets.size()))
+    if (!deliver(index, step, inBlock(slot, block), step.number / parts))
       return false;
   return true;
 }

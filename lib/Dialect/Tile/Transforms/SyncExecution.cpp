@@ -8,6 +8,7 @@
 #include "SyncExecution.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -235,13 +236,20 @@ int SyncExecution::getBarrier(Agent &agent, const SyncStep &step) {
                      " cannot be calculated");
     return -1;
   }
-  if (slot.value < 0 || slot.value >= step.numSlots) {
+  // The index of an arrival may say which block it means.
+  int64_t block = agent.block, barrier = slot.value;
+  if (countsThroughCluster(step.op) && barrier >= 0 &&
+      barrier < step.numSlots * program.blocks) {
+    block = barrier / step.numSlots;
+    barrier %= step.numSlots;
+  }
+  if (barrier < 0 || barrier >= step.numSlots) {
     fail(step, "barrier " + Twine(slot.value) + " of " +
                    getUserName(group.buffer) + " does not exist: there are " +
                    Twine(step.numSlots));
     return -1;
   }
-  return inBlock(group.first + step.firstSlot + slot.value, agent.block);
+  return inBlock(group.first + step.firstSlot + barrier, block);
 }
 
 bool SyncExecution::checkInitialised(int index, const SyncStep &step,
@@ -328,7 +336,10 @@ bool SyncExecution::arrive(int index, const SyncStep &step) {
     arrivals = threadsOf(agent);
   else if (step.scope == ArrivalScope::Warp)
     arrivals = agent.warps;
-  for (int64_t block : getTargets(agent, step)) {
+  SmallVector<int64_t, 4> targets = getTargets(agent, step);
+  if (countsThroughCluster(step.op))
+    targets = {blockOf(slot)};
+  for (int64_t block : targets) {
     if (!arriveAt(index, step, inBlock(slot, block), arrivals))
       return false;
     if (block != agent.block)

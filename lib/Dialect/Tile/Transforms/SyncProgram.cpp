@@ -9,6 +9,7 @@
 
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
@@ -250,7 +251,8 @@ void ProgramBuilder::findCluster() {
     return;
   WalkResult result = kernel.walk([](Operation *op) {
     return isa<ClusterArriveOp, ClusterWaitOp>(op) || op->hasAttr(kReach) ||
-                   !getMulticastAxes(op).empty()
+                   !getMulticastAxes(op).empty() || getClusterMask(op) ||
+                   countsThroughCluster(op)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -750,6 +752,10 @@ void ProgramBuilder::emitProtocol(Operation *op) {
     step.number = isTma ? getCopyBytes(copy) : 0;
     if (ClusterAxes axes = getMulticastAxes(copy); !axes.empty())
       setReach(step, axes);
+    if (int64_t mask = getClusterMask(copy)) {
+      step.reach = program.reached.size();
+      program.reached.emplace_back(program.blocks, getRanks(mask));
+    }
     step.isPerWarp = isPerWarp(op);
     addAccesses(step, op);
   } else if (isa<GemmAsyncOp>(op)) {

@@ -59,3 +59,21 @@ func.func @f(%n: i32, %A: memref<64x30xf16>) {
   return
 }
 }
+
+// -----
+
+// A cluster of two has no block 2.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @f(%n: i32, %A: memref<64x64xf16>) {
+  tile.kernel "k" grid(%n) threads(128) attributes {cluster = array<i64: 2>} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %bar = tile.alloc "bar" : !tile.buffer<1x!tile.barrier, shared>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    // expected-error @+1 {{T.tma_copy has no other way: cluster_mask = 5 names blocks beyond the 2 of the cluster}}
+    tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %bar[%c0] : !tile.buffer<1x!tile.barrier, shared>
+      {choice = #tile.choice<tma, "T.tma_copy asks for it">, tile.cluster_mask = 5 : i64} : memref<64x64xf16> to !tile.buffer<64x64xf16, shared>
+  }
+  return
+}
+}
