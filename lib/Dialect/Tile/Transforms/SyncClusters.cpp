@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "SyncExecution.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -24,6 +25,10 @@ SymbolicValue SyncExecution::makeSymbol(int index, Value value, int block) {
     int64_t extent = program.clusterExtents[axis], coordinate = block;
     for (unsigned below = 0; below < axis; ++below)
       coordinate /= program.clusterExtents[below];
+    // A grid of one cluster.
+    auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
+    if (getConstantIntValue(kernel.getGrid()[axis]) == extent)
+      return SymbolicValue{coordinate % extent, true};
     if (extent > 1) {
       SymbolicValue first = expressions.apply(
           Calculation::Mul, {symbol, SymbolicValue{extent, true}}, 64, 64);

@@ -540,6 +540,43 @@ func.func @by_the_program(%A: memref<?x64xf16>, %n: i32) {
   return
 }
 
+// In a grid of one cluster, block indices are ranks.
+func.func @one_cluster(%A: memref<?x64xf16>, %n: i32) {
+  %c2 = arith.constant 2 : i32
+  tile.kernel "one_cluster" grid(%c2) threads(128) attributes {cluster = array<i64: 2>, tile.explicit} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %a = tile.alloc "a" : !slot
+    %acc = tile.alloc "acc" : !acc
+    %full = tile.alloc "full" : !tile.buffer<1x!tile.barrier, shared>
+    %empty = tile.alloc "empty" : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %full {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %empty {arrivals = 256 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.cluster_arrive
+    tile.cluster_wait
+    %loads = arith.cmpi eq, %bx, %c0 : i32
+    scf.for %k = %c0 to %n step %one : i32 {
+      %phase = arith.andi %k, %one : i32
+      %free = arith.xori %phase, %one : i32
+      scf.if %loads {
+        tile.barrier_wait %empty[%c0], %free : !tile.buffer<1x!tile.barrier, shared>
+        tile.barrier_arrive %full[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+        tile.copy_async %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %full[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">, tile.cluster_mask = 3 : i64} : memref<?x64xf16> to !slot
+      } else {
+        tile.barrier_arrive %full[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+      }
+      tile.barrier_wait %full[%c0], %phase : !tile.buffer<1x!tile.barrier, shared>
+      tile.gemm_async %a, %a, %acc : !slot, !slot, !acc
+      tile.mma_wait %acc {pending = 0 : i64} : !acc
+      tile.barrier_arrive %empty[%c0] thread {tile.cluster_index} : !tile.buffer<1x!tile.barrier, shared>
+    }
+    tile.cluster_arrive {relaxed}
+    tile.cluster_wait
+  }
+  return
+}
+
 // The block that receives has to expect all of it.
 func.func @other_bytes(%A: memref<?x64xf16>, %n: i32) {
   %c4 = arith.constant 4 : i32
