@@ -19,13 +19,14 @@ using namespace mlir;
 using namespace mlir::tile;
 namespace layout = ::tilemlir::layout;
 
-static constexpr int64_t kBlocks = 2, kWarpGroup = 128;
+static constexpr int64_t kBlocksSideBySide = 2, kGroupThreads = 128;
 /// Shared memory of a multiprocessor, and what each block takes of it beside
 /// its own (CUDA programming guide, compute capability 9.0).
-static constexpr int64_t kSharedMemory = 228 * 1024, kReservedBytes = 1024;
+static constexpr int64_t kSharedOfMultiprocessor = 228 * 1024,
+                         kReservedPerBlock = 1024;
 /// Multiprocessors of the largest chip: a grid that is not larger has each
 /// block alone on one.
-static constexpr int64_t kMultiprocessors = 132;
+static constexpr int64_t kMostMultiprocessors = 132;
 /// Registers that a consumer needs beside its fragments.
 static constexpr int64_t kRegistersBesideFragments = 48;
 
@@ -43,7 +44,7 @@ static bool isFewBlocks(KernelOp kernel) {
     if (llvm::any_of(slice, [](Operation *op) { return isa<SmCountOp>(op); }))
       return true;
   }
-  return blocks > 0 && blocks <= kMultiprocessors;
+  return blocks > 0 && blocks <= kMostMultiprocessors;
 }
 
 /// 32-bit registers that fragments and local arrays of `region` take at most.
@@ -69,7 +70,8 @@ static int64_t countRegisters(Region &region) {
 void mlir::tile::shareMultiprocessor(KernelOp kernel, int64_t sharedBytes) {
   if (!canSpecialize(getTarget(kernel)) || kernel.getMinBlocksPerSm() ||
       kernel.getCluster() || kernel->hasAttr("tile.role_registers") ||
-      kBlocks * (sharedBytes + kReservedBytes) > kSharedMemory ||
+      kBlocksSideBySide * (sharedBytes + kReservedPerBlock) >
+          kSharedOfMultiprocessor ||
       isFewBlocks(kernel))
     return;
   WarpSpecializeOp split;
@@ -83,9 +85,9 @@ void mlir::tile::shareMultiprocessor(KernelOp kernel, int64_t sharedBytes) {
     auto product = dyn_cast<GemmAsyncOp>(op);
     if (std::optional<WgmmaChoice> choice =
             product ? getWgmmaChoice(product.getChoiceAttr()) : std::nullopt)
-      fits &= choice->n <=
-              layout::wgmmaColumnsForThreads(
-                  kBlocks * threads, product.getC().getType().getElementBits());
+      fits &= choice->n <= layout::wgmmaColumnsForThreads(
+                               kBlocksSideBySide * threads,
+                               product.getC().getType().getElementBits());
     fits &= !isa<SetMaxRegistersOp>(op);
   });
   if (!fits || !split || split.getRoles().size() != 2)
@@ -93,10 +95,10 @@ void mlir::tile::shareMultiprocessor(KernelOp kernel, int64_t sharedBytes) {
   RoleAttr producer = split.getRole(0), consumer = split.getRole(1);
   if (producer.getKind() != RoleKind::Producer ||
       consumer.getKind() != RoleKind::Consumer || producer.getRegisters() ||
-      consumer.getRegisters() || consumer.getThreads() != kWarpGroup ||
-      producer.getThreads() != kWarpGroup)
+      consumer.getRegisters() || consumer.getThreads() != kGroupThreads ||
+      producer.getThreads() != kGroupThreads)
     return;
-  int64_t atLaunch = layout::registersAtLaunch(kBlocks * threads);
+  int64_t atLaunch = layout::registersAtLaunch(kBlocksSideBySide * threads);
   int64_t kept = producer.getSingle() ? 24 : 40;
   int64_t available = 2 * atLaunch - kept;
   int64_t needed =
@@ -111,5 +113,5 @@ void mlir::tile::shareMultiprocessor(KernelOp kernel, int64_t sharedBytes) {
   Builder builder(kernel.getContext());
   split.setRolesAttr(builder.getArrayAttr(
       {withRegisters(producer, kept), withRegisters(consumer, available)}));
-  kernel.setMinBlocksPerSm(kBlocks);
+  kernel.setMinBlocksPerSm(kBlocksSideBySide);
 }
