@@ -19,7 +19,11 @@ def gpu_problem():
 
 
 def pytest_collection_modifyitems(items):
-    """Everything below test/gpu carries the marker `gpu`; tests with it are skipped where no device is found."""
+    """Everything below test/gpu carries the marker `gpu`; tests with it are skipped where no device is found.
+
+    A test that looks at what all others compiled goes last.
+    """
+    items.sort(key=lambda item: item.name == "test_everything_that_this_run_compiled")
     for item in items:
         if (REPOSITORY / "test" / "gpu") in item.path.parents:
             item.add_marker(pytest.mark.gpu)

@@ -20,6 +20,7 @@ from tilemlir.simulator.loads_stores import (
     check_write,
     resolve,
 )
+from tilemlir.simulator.memory import GLOBAL_BASE
 from tilemlir.simulator.program import CONTROL, LANES, Program, Words, opcode
 from tilemlir.simulator.ptx_parser import Instruction, Sink, Vector
 from tilemlir.simulator.small_floats import bf16_to_f32, f32_to_bf16
@@ -60,6 +61,12 @@ def combine(how: str, kind: str, old: np.ndarray, new: np.ndarray) -> np.ndarray
     return result
 
 
+def flush_bits(bits: np.ndarray) -> np.ndarray:
+    """Denormal float32 bits to zero of the same sign: what additions to global memory do (PTX ISA, atom)."""
+    flushed: np.ndarray = np.where(bits & 0x7F800000, bits, bits & 0x80000000).astype(bits.dtype)
+    return flushed
+
+
 @opcode("atom", "red")
 def _atomic(p: Program, one: Instruction) -> Any:
     words = Words(list(one.modifiers))
@@ -77,6 +84,7 @@ def _atomic(p: Program, one: Instruction) -> Any:
     words.finish()
     if how is None:
         raise ValueError("kind of atomic operation")
+    flushes = how == "add" and kind == "f32"
     operands = list(one.operands)
     result = operands.pop(0) if one.opcode == "atom" else Sink()
     address = address_reader(p, operands.pop(0))
@@ -126,7 +134,11 @@ def _atomic(p: Program, one: Instruction) -> Any:
                     if old[0] == operand_values[i][lane]:
                         view[at] = swap[lane]
                 else:
-                    view[at] = combine(how, kind, old, operand_values[i][lane : lane + 1])[0]
+                    new = operand_values[i][lane : lane + 1]
+                    if flushes and buffer.base >= GLOBAL_BASE:
+                        view[at] = flush_bits(combine(how, kind, flush_bits(old), flush_bits(new)))[0]
+                    else:
+                        view[at] = combine(how, kind, old, new)[0]
                 if i < len(places) and places[i] >= 0:
                     r[places[i]][lane] = old[0]
         machine.progress += 1

@@ -23,6 +23,27 @@ _FLOATS = ("f16", "bf16", "f32", "f64")
 _INTEGER_ROUNDING: dict[str, Callable[[Row], Row]] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 
+def _clip_to_one(value: Row) -> Row:
+    """`.sat` of floats: NaN and everything below become +0."""
+    return np.where(value > 0, np.minimum(value, 1), 0).astype(value.dtype)
+
+
+def _positive(value: Row) -> Row:
+    """`.relu`: negative values and -0 become +0; NaN stays."""
+    return np.where((value > 0) | np.isnan(value), value, 0).astype(value.dtype)
+
+
+def _whole_to_f64(value: Row, mode: str) -> Row:
+    """64-bit integers as float64, rounded towards zero (rz), minus (rm) or plus infinity (rp)."""
+    near = value.astype(np.float64)
+    rounded = []
+    for exact, candidate in zip(value.tolist(), near.tolist(), strict=True):
+        wrong_side = {"rm": candidate > exact, "rp": candidate < exact, "rz": abs(candidate) > abs(exact)}[mode]
+        towards = {"rm": -np.inf, "rp": np.inf, "rz": 0.0}[mode]
+        rounded.append(np.nextafter(candidate, towards) if wrong_side else candidate)
+    return np.array(rounded)
+
+
 def _to_double(row: Row, kind: str) -> Row:
     """float64 values of a source row."""
     return small.bf16_to_f32(row).astype(np.float64) if kind == "bf16" else row.astype(np.float64)
@@ -73,7 +94,7 @@ def _clamp(value: Row, bits: int, signed: bool, wide: bool) -> Row:
     return result
 
 
-def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz: bool) -> Row:
+def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz: bool, relu: bool = False) -> Row:
     """Values of a row converted between two scalar PTX types.
 
     Args:
@@ -82,6 +103,7 @@ def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz
         mode: rounding modifier without its dot.
         sat: `.sat`: integers clamp to their range, floats to [0, 1].
         ftz: `.ftz`: float32 denormals count as zero.
+        relu: `.relu`: negative results become zero.
     """
     if source in _FLOATS:
         if ftz and source == "f32":
@@ -91,7 +113,9 @@ def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz
             value = _INTEGER_ROUNDING[mode](value)
         if target in _FLOATS:
             if sat:
-                value = np.where(np.isnan(value), 0, np.clip(value, 0, 1))
+                value = _clip_to_one(value)
+            if relu:
+                value = _positive(value)
             result = _from_double(value, target, mode)
             return flush(result) if ftz and target == "f32" else result
         bits = int(target[1:])
@@ -100,6 +124,8 @@ def convert(row: Row, source: str, target: str, mode: str | None, sat: bool, ftz
     if target in _FLOATS:
         if target == "f32" and value.dtype in (np.int64, np.uint64) and int(source[1:]) > 32 and mode in (None, "rn"):
             return value.astype(np.float32)
+        if target == "f64" and mode in ("rz", "rm", "rp") and int(source[1:]) > 32:
+            return _whole_to_f64(value, mode)
         return _from_double(value.astype(np.float64), target, mode)
     if sat:
         bits = int(target[1:])
@@ -126,7 +152,7 @@ def _cvt(p: Program, one: Instruction) -> Callable[..., Any]:
         destination = ("u32", p.destination(one.operands[0], "b32"))
         rounding = mode or "rna"
         return computed(
-            lambda a: small.f32_to_tf32(np.maximum(a, 0) if relu else a, rounding),
+            lambda a: small.f32_to_tf32(_positive(a) if relu else a, rounding),
             destination,
             ("f32", p.source(one.operands[1], "f32")),
         )
@@ -143,9 +169,7 @@ def _cvt(p: Program, one: Instruction) -> Callable[..., Any]:
             raise ValueError("width of the destination")
 
     def run(a: Row) -> Row:
-        value = convert(a, source, target, mode, sat, ftz)
-        if relu:
-            value = np.maximum(value, 0)
+        value = convert(a, source, target, mode, sat, ftz, relu)
         if target not in _FLOATS:
             width = int(target[1:])
             signed = target[0] == "s"
@@ -180,7 +204,7 @@ def _packed(
     """Conversions of pairs. The first source goes into the upper half (PTX ISA, cvt: "f16x2")."""
 
     def positive(value: Row) -> Row:
-        return np.maximum(value, 0) if relu else value
+        return _positive(value) if relu else value
 
     if source in ("e4m3x2", "e5m2x2"):
         if target != "f16x2":

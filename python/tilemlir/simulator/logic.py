@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tilemlir.simulator.arithmetic import FLOATS, PACKED, SIGNED, Function, Row, assign, computed, operands, ufunc
+from tilemlir.simulator.arithmetic import (
+    FLOATS,
+    PACKED,
+    SIGNED,
+    Function,
+    Row,
+    assign,
+    computed,
+    flush,
+    operands,
+    ufunc,
+)
 from tilemlir.simulator.program import Program, Words, opcode, type_bits
 from tilemlir.simulator.ptx_parser import Immediate, Instruction, Negated, Pair
 from tilemlir.simulator.small_floats import bf16_to_f32
@@ -164,14 +175,31 @@ def _brev(p: Program, one: Instruction) -> Function:
     return computed(run, *operands(p, one, kind))
 
 
+#: Bytes that the modes of prmt take, by the low two bits of the third operand (PTX ISA, prmt).
+_PERMUTE_MODES = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
 @opcode("prmt")
 def _permute_bytes(p: Program, one: Instruction) -> Function:
-    if one.modifiers != ("b32",):
-        raise ValueError("modes of prmt")
+    words = Words(list(one.modifiers))
+    words.take("b32")
+    mode = words.take(*_PERMUTE_MODES)
+    words.finish()
+    table = None if mode is None else np.array(_PERMUTE_MODES[mode], np.uint32)
 
     def run(a: Row, b: Row, control: Row) -> Row:
         pool = np.concatenate([a.view(np.uint8).reshape(-1, 4), b.view(np.uint8).reshape(-1, 4)], axis=1)
-        picks = (control[:, None] >> np.array([0, 4, 8, 12], np.uint32)) & np.uint32(15)
+        if table is None:
+            picks = (control[:, None] >> np.array([0, 4, 8, 12], np.uint32)) & np.uint32(15)
+        else:
+            picks = table[control & np.uint32(3)]
         chosen = np.take_along_axis(pool, (picks & 7).astype(np.int64), axis=1)
         signs = np.where(chosen & 0x80, 0xFF, 0).astype(np.uint8)
         result = np.where(picks & 8, signs, chosen).astype(np.uint8)
@@ -240,7 +268,7 @@ def _comparison(name: str, kind: str) -> Function:
 def _setp(p: Program, one: Instruction) -> Function:
     words = Words(list(one.modifiers))
     kind = words.left.pop()
-    words.take("ftz")
+    ftz = words.take("ftz") is not None
     name = words.left.pop(0)
     joining = words.take("and", "or", "xor")
     words.finish()
@@ -252,6 +280,9 @@ def _setp(p: Program, one: Instruction) -> Function:
     if kind == "bf16":
         plain = compare
         compare = lambda x, y: plain(bf16_to_f32(x), bf16_to_f32(y))  # noqa: E731
+    if ftz:
+        exact = compare
+        compare = lambda x, y: exact(flush(x), flush(y))  # noqa: E731
     d = p.destination(first, "pred")
     if joining is None and second is None and isinstance(compare, np.ufunc):
         get = operator.attrgetter(rows)
@@ -324,10 +355,13 @@ def _set(p: Program, one: Instruction) -> Function:
     words = Words(list(one.modifiers))
     kind = words.left.pop()
     result = words.left.pop()
-    words.take("ftz")
+    ftz = words.take("ftz") is not None
     name = words.left.pop(0)
     words.finish()
     compare = _comparison(name, kind)
+    if ftz:
+        exact = compare
+        compare = lambda a, b: exact(flush(a), flush(b))  # noqa: E731
     true = 1.0 if result == "f32" else 0xFFFFFFFF
     destination = (p.rows(result if result == "f32" else "u32"), p.destination(one.operands[0], result))
     sources = [(p.rows(kind), p.source(operand, kind)) for operand in one.operands[1:]]

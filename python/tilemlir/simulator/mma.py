@@ -2,8 +2,7 @@
 
 Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16 ..." and its neighbours. With g = lane / 4, t = lane % 4 and
 registers that hold `per` elements, A has element (g + 8 (r mod 2), per t + e + 4 per (r / 2)) in register r, B has
-(per t + e + 4 per r, g), C has (g + 8 (r / 2), 2 t + r mod 2). Products are exact and summed in double precision, then
-rounded once; real tensor cores truncate while aligning, see the error model in the documentation.
+(per t + e + 4 per r, g), C has (g + 8 (r / 2), 2 t + r mod 2). `tensor_core` says how sums are rounded.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from tilemlir.simulator.loads_stores import address_reader, check_read, check_wr
 from tilemlir.simulator.program import CONTROL, LANES, Program, Words, opcode
 from tilemlir.simulator.ptx_parser import Instruction, Operand, Register, Vector
 from tilemlir.simulator.small_floats import bf16_to_f32, fp8_to_f32, truncate_tf32
+from tilemlir.simulator.tensor_core import multiply_add
 from tilemlir.simulator.warp import ADVANCE, Group, Warp
 
 __all__ = ["ELEMENT_BITS", "decode", "encode_sums", "fragment_a", "read_words"]
@@ -49,20 +49,13 @@ def decode(words: np.ndarray, kind: str) -> np.ndarray:
     return fp8_to_f32(words.view(np.uint8), kind).astype(np.float64)
 
 
-def encode_sums(sums: np.ndarray, kind: str, saturate: bool = False) -> np.ndarray:
-    """Bits of accumulators (unsigned integers) from float64 sums.
+def encode_sums(sums: np.ndarray, saturate: bool = False) -> np.ndarray:
+    """Bits of 32-bit integer accumulators from exact float64 sums.
 
     Args:
-        sums: exact or double-precision sums.
-        kind: `f32`, `f16`, `f64` or `s32`.
-        saturate: clamp integers instead of wrapping around.
+        sums: whole numbers.
+        saturate: clamp instead of wrapping around.
     """
-    if kind == "f32":
-        return sums.astype(np.float32).view(np.uint32)
-    if kind == "f16":
-        return sums.astype(np.float16).view(np.uint16)
-    if kind == "f64":
-        return sums.view(np.uint64)
     whole = sums.astype(np.int64)
     if saturate:
         whole = np.clip(whole, -(2**31), 2**31 - 1)
@@ -173,7 +166,10 @@ def _mma(p: Program, one: Instruction) -> Any:
             c = c_bits.view(np.int32).astype(np.float64)
         else:
             c = c_bits.view({"f32": np.float32, "f16": np.float16, "f64": np.float64}[c_kind]).astype(np.float64)
-        result = encode_sums(a @ b + c, d_kind, saturate).astype(d_element, copy=False)
+        if d_kind == "s32":
+            result = encode_sums(a @ b + c, saturate)
+        else:
+            result = multiply_add(a, b, c, a_kind, b_kind, d_kind, False).view(d_element)
         flat = np.empty(m * 8, d_element)
         flat[d_index] = result.reshape(-1)
         out = flat.view(np.uint64 if double else np.uint32).reshape(len(d_rows), LANES)

@@ -26,6 +26,9 @@ from tilemlir.simulator.warp import ADVANCE, Group, Warp
 
 __all__ = ["TensorMap", "swizzle"]
 
+#: What `fill="nan"` puts outside of a tensor, in every 16 bits (measured on an H200).
+NAN_FILL = 0x7FF7
+
 _ADDRESS_BITS = {0: (0, 0), 32: (1, 7), 64: (3, 7), 128: (7, 7)}
 
 
@@ -101,14 +104,26 @@ class TensorMap:
         """Bytes of a box."""
         return int(np.prod(self.counts)) * self.element_bytes
 
-    def elements(self, coordinates: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Byte offsets of a box's elements from the tensor's address, and which lie inside; slowest dimension first."""
+    @property
+    def extent_bytes(self) -> int:
+        """Bytes of shared memory from the first to the last of a box, with gaps; see `places`."""
+        row = self.counts[0] * self.element_bytes
+        return self.box_bytes // row * max(row, self.swizzle)
+
+    def elements(self, coordinates: tuple[int, ...], stores: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Byte offsets of a box's elements from the tensor's address, and which lie inside; slowest dimension first.
+
+        Stores do not end with a row but with its last 16 bytes (measured on an H200: what the box holds there is
+        written).
+        """
         offsets = np.zeros((), np.int64)
         inside = np.ones((), np.bool_)
         for start, count, step, extent, stride in zip(
             coordinates, self.counts, self.element_strides, self.shape, self.strides, strict=True
         ):
             index = start + np.arange(count, dtype=np.int64) * step
+            if stores and offsets.ndim == 0:
+                extent = -(-extent * self.element_bytes // 16) * 16 // self.element_bytes
             valid = (index >= 0) & (index < extent)
             shape = (count,) + (1,) * offsets.ndim
             offsets = offsets + (index * stride).reshape(shape)
@@ -121,6 +136,9 @@ class TensorMap:
         pattern = self._patterns.get(low)
         if pattern is None:
             linear = low + np.arange(int(np.prod(self.counts)), dtype=np.int64) * self.element_bytes
+            row = self.counts[0] * self.element_bytes
+            if self.swizzle > row:  # rows that are narrower than the swizzle's span lie a span apart (measured)
+                linear = linear + (linear - low) // row * (self.swizzle - row)
             pattern = self._patterns[low] = swizzle(linear, self.swizzle)
         return pattern + (offset - low)
 
@@ -139,9 +157,11 @@ def _alone(lane: int) -> np.ndarray:
     return np.array([lane])
 
 
-def _box(w: Warp, tensor: TensorMap, coordinates: tuple[int, ...]) -> tuple[Buffer, np.ndarray, np.ndarray]:
+def _box(
+    w: Warp, tensor: TensorMap, coordinates: tuple[int, ...], stores: bool = False
+) -> tuple[Buffer, np.ndarray, np.ndarray]:
     """Global buffer, byte offsets of the elements in it, and which are inside of the tensor."""
-    offsets, inside = tensor.elements(coordinates)
+    offsets, inside = tensor.elements(coordinates, stores)
     try:
         buffer = w.machine.memory.locate(tensor.address, tensor.element_bytes)
         if inside.any():
@@ -433,6 +453,7 @@ def _tensor_copy(p: Program, one: Instruction) -> Any:
         tensor, coordinates = box(w, lane)
         if int(address_reader(p, one.operands[0])(w)[lane]) % 128:
             raise w.machine.fault("misaligned", "the destination of a box is no multiple of 128 bytes", w, lane)
+        shared_target(w, int(address_reader(p, one.operands[0])(w)[lane]), tensor.extent_bytes, 128, True)
         buffer, offsets, inside = _box(w, tensor, coordinates)
         width = tensor.element_bytes
         if w.machine.checks and buffer.shadow is not None and inside.any():
@@ -442,7 +463,7 @@ def _tensor_copy(p: Program, one: Instruction) -> Any:
         def read() -> np.ndarray:
             values = np.zeros(len(offsets), np.dtype(f"u{width}"))
             if tensor.fill == "nan":
-                values[:] = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}.get(width, 0)
+                values.view(np.uint16)[:] = NAN_FILL
             values[inside] = buffer.view(width)[offsets[inside] // width]
             if tensor.dtype == "tf32":
                 # To nearest, ties to even; NaN becomes one value (measured on an H200).
@@ -476,8 +497,11 @@ def _store_box(p: Program, one: Instruction, how: str | None) -> Any:
         machine = w.machine
         for lane in active_lanes(w, group, mask):
             tensor, coordinates = box(w, lane)
-            block, offset = shared_target(w, int(source(w)[lane]), tensor.box_bytes, 128)
-            buffer, offsets, inside = _box(w, tensor, coordinates)
+            block, offset = shared_target(w, int(source(w)[lane]), tensor.extent_bytes, 128)
+            if min(coordinates) < 0:
+                message = f"a store begins at {coordinates}, before {tensor.name}: hardware refuses that"
+                raise machine.fault("invalid", message, w, lane)
+            buffer, offsets, inside = _box(w, tensor, coordinates, how is None)
             where = tensor.places(offset)
             width = tensor.element_bytes
             _check_store(w, lane, block.shared, where, buffer, offsets[inside], width, how is not None)

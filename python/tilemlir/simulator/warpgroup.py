@@ -20,6 +20,7 @@ from tilemlir.simulator.mma import ELEMENT_BITS, decode, encode_sums, fragment_a
 from tilemlir.simulator.program import CONTROL, LANES, Program, Step, Words, opcode, words_of
 from tilemlir.simulator.ptx_parser import Immediate, Instruction, Pair, Register, Vector
 from tilemlir.simulator.report import Fault
+from tilemlir.simulator.tensor_core import multiply_add
 from tilemlir.simulator.tensor_memory import swizzle
 from tilemlir.simulator.warp import ADVANCE, Group, Hold, Warp
 
@@ -319,17 +320,20 @@ class _Form:
         else:
             a = decode(view[self.matrix(engine, a_bits, 64, self.a_major, w) // self.width], self.a_kind)
         b = decode(view[self.matrix(engine, b_bits, self.n, self.b_major, w) // self.width], self.b_kind)
-        sums = a @ b.T
         if self.negate_a * self.negate_b < 0:
-            sums = -sums
-        if scale:
-            sums += self._accumulators(warps)
+            a = -a
+        before = self._accumulators(warps) if scale else None
+        if self.sum_kind == "s32":
+            whole = a @ b.T
+            sums = encode_sums(whole if before is None else whole + before, self.saturate)
+        else:
+            sums = multiply_add(a, b.T, before, self.a_kind, self.b_kind, self.sum_kind, True)
         # (warp, h, g, n / 8, t, e) to registers (n / 8, h, e) of lanes (g, t).
         parts_of = sums.reshape(4, 2, 8, self.n // 8, 4, 2)
         for one, part in zip(warps, parts_of, strict=True):
             ordered = part.transpose(2, 0, 4, 1, 3) if self.per == 1 else part.transpose(2, 0, 1, 3, 4)
-            bits = encode_sums(np.ascontiguousarray(ordered), self.sum_kind, self.saturate)
-            one.words[self.d_rows] = bits.reshape(-1).view(np.uint32).reshape(len(self.d_rows), LANES)
+            bits = np.ascontiguousarray(ordered).reshape(-1).view(np.uint32)
+            one.words[self.d_rows] = bits.reshape(len(self.d_rows), LANES)
         engine.machine.count("operations by wgmma", self.flops)
         if engine.machine.trace is not None:
             engine.machine.trace.product(w, product.begin)
