@@ -245,7 +245,7 @@ CATALOGUE: dict[str, Entry] = {
     # Simulation.
     "simulation": Entry(TileRuntimeError, "the simulator found faults in kernel '{kernel}' (seed {seed}):\n{findings}"),
     "simulator-unsupported": Entry(TileRuntimeError, "kernel '{kernel}' cannot be simulated: {what} ({place})"),
-    "no-matplotlib": Entry(TileRuntimeError, "{what} needs matplotlib", "pip install matplotlib."),
+    "no-matplotlib": Entry(TileRuntimeError, "{what} needs matplotlib", "pip install tilemlir[plot], or matplotlib."),
     "simulator-target": Entry(
         TileValueError,
         "kernel '{kernel}' is compiled for '{target}', but only CUDA architectures are simulated",

@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilemlir import errors
-
 if TYPE_CHECKING:
     from tilemlir.simulator.machine import Block, Machine
     from tilemlir.simulator.warp import Group, Warp
@@ -30,11 +28,15 @@ class Trace:
 
     Attributes:
         events: (begin, end, process, row, name, category, details) with times in warp instructions.
+        acts: what warps have issued, `loads`, `stores` or `products`, by process and warp.
+        title: kernels and architecture, for a picture.
     """
 
     def __init__(self, limit: int = 500_000) -> None:
         self.limit = limit
         self.events: list[tuple[int, int, str, int, str, str, str]] = []
+        self.acts: dict[tuple[str, int], set[str]] = {}
+        self.title = ""
         self._waits: dict[int, tuple[int, str, str]] = {}
         self._launches = 0
         self._machine: Machine | None = None
@@ -44,14 +46,23 @@ class Trace:
         self._machine = machine
         self._offset = max((event[1] for event in self.events), default=0)
         self._launches += 1
+        name = f"{machine.program.function.name} for {machine.program.module.target}"
+        if name not in self.title:
+            self.title = f"{self.title}, {name}" if self.title else name
+
+    def _process(self, block: Block) -> str:
+        return f"launch {self._launches}, {block.name}"
+
+    def _acted(self, w: Warp, what: str, warps: int = 1) -> None:
+        for warp in range(w.index, w.index + warps):
+            self.acts.setdefault((self._process(w.block), warp), set()).add(what)
 
     def _now(self) -> int:
         return self._offset + (self._machine.ticks if self._machine is not None else 0)
 
     def _add(self, begin: int, end: int, block: Block, row: int, name: str, category: str, details: str = "") -> None:
         if len(self.events) < self.limit:
-            process = f"launch {self._launches}, {block.name}"
-            self.events.append((begin, end, process, row, name, category, details))
+            self.events.append((begin, end, self._process(block), row, name, category, details))
 
     def ran(self, w: Warp, pc: int, executed: int) -> None:
         """A warp has executed instructions.
@@ -90,6 +101,7 @@ class Trace:
             size: bytes.
             begin: when it was issued, as `now` gave it.
         """
+        self._acted(w, "stores" if ".global.shared" in what else "loads")
         self._add(begin, self._now(), w.block, _COPIES, f"{size} bytes", "copy", what)
 
     def now(self) -> int:
@@ -98,6 +110,7 @@ class Trace:
 
     def product(self, w: Warp, begin: int) -> None:
         """A wgmma of a warp group has been done; `w` is its first warp, `begin` when the last warp issued it."""
+        self._acted(w, "products", 4)
         self._add(begin, self._now(), w.block, 1100 + w.index // 4, "wgmma", "product")
 
     def phase(self, block: Block, name: str) -> None:
@@ -153,24 +166,6 @@ class Trace:
         Raises:
             TileRuntimeError: without matplotlib.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise errors.make("no-matplotlib", {"what": "A picture of the timeline"}) from None
-        rows = list(dict.fromkeys(sorted((event[2], event[3]) for event in self.events)))
-        colors = {"run": "tab:blue", "wait": "lightgray", "copy": "tab:orange", "product": "tab:green", "barrier": "k"}
-        figure = Figure(figsize=(16, 1 + 0.22 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        for position, key in enumerate(rows):
-            mine = [event for event in self.events if (event[2], event[3]) == key]
-            for category, color in colors.items():
-                spans = [(event[0], max(event[1] - event[0], 1)) for event in mine if event[5] == category]
-                if spans:
-                    axes.broken_barh(spans, (position - 0.4, 0.8), facecolors=color)
-        axes.set_yticks(range(len(rows)), [f"{process}: {self._row_name(row)}" for process, row in rows], fontsize=6)
-        axes.invert_yaxis()
-        axes.set_xlabel("warp instructions")
-        for category, color in colors.items():
-            axes.plot([], [], color=color, linewidth=6, label=category)
-        axes.legend(loc="upper right", fontsize=7)
-        figure.savefig(path, dpi=120)
+        from tilemlir.simulator.timeline import draw
+
+        draw(self, path)

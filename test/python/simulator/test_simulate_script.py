@@ -1,6 +1,7 @@
 """Programs run with the simulator in place of a GPU: the target, the command, the timeline."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -82,6 +83,42 @@ def test_timeline_has_warps_copies_products_and_barriers(tmp_path):
     assert {"run", "wait", "copy", "product", "barrier"} <= {event.get("cat") for event in events}
     rows = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert {"copies", "mbarriers", "products of warp group 1", "warp 0"} <= rows
+
+
+def test_picture(script, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "timeline.png"
+    result = CliRunner().invoke(cli.app, ["simulate", "--picture", str(picture), str(script)])
+    assert result.exit_code == 0, result.output
+    data = picture.read_bytes()
+    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 1920
+
+
+def test_lanes_of_a_picture(monkeypatch):
+    """Roles, copies, products and barriers each have a lane; blocks beyond the first ones are said to be left out."""
+    figures = pytest.importorskip("matplotlib.figure")
+    drawn = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda self, path, **_: drawn.append(self))
+    trace = Trace()
+    kernel = kernels.compiled_gemm("sm_90a")
+    simulate(kernel, *kernels.operands(128, 128, 256), settings=Settings(trace=trace))
+    trace.picture("unused.png")
+    (figure,) = drawn
+    (axes,) = figure.axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"producer (warps 0-3)", "consumer (warps 4-7)", "loads on their way", "stores on their way"} <= set(labels)
+    assert "wgmma of group 1" in labels
+    assert sum(label.startswith("mbarrier at ") for label in labels) >= 4
+    assert figure.get_suptitle() == "gemm_kernel for sm_90a"
+    assert "not cycles" in axes.get_xlabel()
+    legend = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert {"runs", "waits", "load, issue to arrival", "store", "product"} <= legend
+
+
+def test_picture_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(errors.TileRuntimeError, match="A picture of the timeline needs matplotlib"):
+        Trace().picture(tmp_path / "timeline.png")
 
 
 def test_refusals():

@@ -42,6 +42,48 @@ def test_prints_appear(capsys):
     assert [line.split()[-1] for line in lines] == ["3.000000", "35.000000"]
 
 
+def printing(dtype, shape, place):
+    allocate = {"shared": T.alloc_shared, "fragment": T.alloc_fragment}[place]
+
+    @T.prim_func
+    def show(a: T.Tensor(shape, dtype)):
+        with T.Kernel(1, threads=64):
+            held = allocate(shape, dtype)
+            own = T.alloc_local((2,), dtype)
+            T.copy(a, held)
+            T.print(held, msg="100% held")
+            own[0] = a[(1,) * len(shape)]
+            own[1] = own[0]
+            if T.get_thread_binding() == 5:
+                T.print(own)
+
+    return show
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("place", ["shared", "fragment"])
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("float32", (8,)),
+        ("float16", (4, 4)),
+        ("float64", (6,)),
+        ("int64", (2, 3)),
+        ("int8", (2, 2, 4)),
+        ("uint32", (5,)),
+    ],
+)
+def test_buffers_are_printed(capsys, target, place, dtype, shape):
+    kernel = tile.compile(printing(dtype, shape, place), target=target)
+    a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    kernel.simulate(a)
+    lines = capsys.readouterr().out.splitlines()
+    own = [line for line in lines if line.startswith("own")]
+    assert [float(line.split()[-1]) for line in own] == [a[(1,) * len(shape)]] * 2
+    held = [line for line in lines if line.startswith("100% held")]
+    assert sorted(float(line.split()[-1]) for line in held) == sorted(a.ravel().tolist())
+
+
 def test_assertions_stop_the_run():
     kernel = tile.compile(asserting, out_idx=[1], target="sm_90a")
     with pytest.raises(errors.TileAssertionError, match="too many blocks"):
