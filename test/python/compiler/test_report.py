@@ -79,8 +79,8 @@ operations
       cp.async of 16 bytes on sm_80
   test_report.py:{gemm}: gemm a_shared, b_shared -> result: mma_sync (instruction [16, 8, 16], warps [2, 4, 1])
       mma.sync.m16n8k16 f16 x f16 -> f32 on sm_80
-  test_report.py:{store}: copy result -> c: simt (bytes 8)
-      per-thread accesses of 8 bytes: threads hold 2 consecutive elements of result"""
+  test_report.py:{store}: copy result -> c: simt (bytes 4)
+      per-thread accesses of 4 bytes: threads hold 2 consecutive elements of result"""
 
 HOPPER = """\
 fixed for sm_90a

@@ -538,10 +538,9 @@ int64_t LayoutSolver::getPreferredVector(AllocOp alloc) {
       auto bytes = choice.getArguments().getAs<IntegerAttr>("bytes");
       if (!bytes || !isa<MemRefType>(other.getType()))
         continue;
-      // The width found by tile-select-instructions counts the wider element.
-      int64_t widest = std::max(
-          bits, getElementBits(getStorageElementType(other.getType())));
-      int64_t elements = std::max<int64_t>(1, bytes.getInt() * 8 / widest);
+      int64_t elements = std::max<int64_t>(
+          1, bytes.getInt() * 8 /
+                 getElementBits(getStorageElementType(other.getType())));
       narrowest = narrowest ? std::min(*narrowest, elements) : elements;
     }
   }

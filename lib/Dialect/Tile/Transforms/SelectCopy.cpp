@@ -7,7 +7,14 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Width of the accesses to one side of a copy; 16 bytes for registers.
+/// Is this side of a copy registers of threads, of which any number can be
+/// moved together?
+static bool isInRegisters(Value storage) {
+  auto buffer = dyn_cast<BufferType>(storage.getType());
+  return buffer && !buffer.isShared();
+}
+
+/// Width of the accesses to one side of a copy.
 static AccessWidth getSideWidth(CopyOp op, Value storage, OperandRange offsets,
                                 ArrayRef<int64_t> sizes,
                                 IntegerAnalysis &integers) {
@@ -17,7 +24,7 @@ static AccessWidth getSideWidth(CopyOp op, Value storage, OperandRange offsets,
   LinearForm last = getLinearForm(offsets.back());
   if (auto tensor = dyn_cast<TypedValue<MemRefType>>(storage))
     return getTensorAccessWidth(tensor, last, sizes.back(), integers, op);
-  if (cast<BufferType>(storage.getType()).isShared())
+  if (!isInRegisters(storage))
     return getSharedAccessWidth(storage, last, sizes.back(), integers);
   return {16, ""};
 }
@@ -84,9 +91,14 @@ void mlir::tile::selectThreadCopy(CopyOp op, TargetAttr target,
                                   op.getSourceSizes(), integers);
   AccessWidth to =
       getSideWidth(op, dest, op.getDestOffsets(), op.getDestSizes(), integers);
-  // Converting copies move equally many elements on both sides.
+  // Converting copies move equally many elements on both sides. What counts is
+  // the memory: conversion from or to registers narrows no access.
   int64_t sourceBytes = getElementBits(sourceType) / 8;
   int64_t destBytes = getElementBits(destType) / 8;
+  if (isInRegisters(source) && !isInRegisters(dest))
+    sourceBytes = 1;
+  else if (isInRegisters(dest) && !isInRegisters(source))
+    destBytes = 1;
   int64_t elements = std::max<int64_t>(
       1, std::min(from.bytes / sourceBytes, to.bytes / destBytes));
   const AccessWidth &narrow =

@@ -478,9 +478,7 @@ static int64_t getFragmentVector(Value fragment) {
 /// registers allow, or states it for a copy that has none yet.
 static void refineWidth(CopyOp copy, Value fragment, Value memory) {
   int64_t elementBytes =
-      std::max(getElementBits(getStorageElementType(fragment.getType())),
-               getElementBits(getStorageElementType(memory.getType()))) /
-      8;
+      getElementBits(getStorageElementType(memory.getType())) / 8;
   int64_t available = 16;
   bool inserted = true;
   ChoiceAttr choice = copy.getChoiceAttr();
@@ -495,9 +493,7 @@ static void refineWidth(CopyOp copy, Value fragment, Value memory) {
     return;
   if (buffer && buffer.isShared())
     available =
-        std::min(available, std::max(getContiguousBytes(memory) * 8 *
-                                         elementBytes / buffer.getElementBits(),
-                                     elementBytes));
+        std::min(available, std::max(getContiguousBytes(memory), elementBytes));
   int64_t registers = getFragmentVector(fragment) * elementBytes;
   int64_t bytes = std::min(available, registers);
   bytes = std::max(elementBytes, bytes & -bytes);

@@ -14,7 +14,7 @@ module attributes {tile.target = #tile.target<"sm_80">, tile.options = #tile.opt
 // CHECK: tile.parallel [32, 128] attributes {choice = #tile.choice<simt, "free choice: neighbouring threads along dimension 1, 8 elements each">, layout = #tile.fragment_layout<[32, 128], threads = [(16, 1, 8), (8, 0, 1)], registers = [(8, 1, 1), (4, 0, 8)]>}
 // CHECK-NOT: tile.convert
 // CHECK: tile.copy %C_local
-// CHECK-SAME: choice = #tile.choice<simt, "per-thread accesses of 8 bytes: threads hold 2 consecutive elements of C_local", {bytes = 8 : i64}>
+// CHECK-SAME: choice = #tile.choice<simt, "per-thread accesses of 4 bytes: threads hold 2 consecutive elements of C_local", {bytes = 4 : i64}>
 func.func @gemm(%A: memref<1024x1024xf16> {tile.argument = #tile.argument<"A", tensor, shape = [#tile.expr<1024>, #tile.expr<1024>], strides = [], alignment = 16>}, %B: memref<1024x1024xf16>, %C: memref<1024x1024xf16>) {
   %c8 = arith.constant 8 : i32
   tile.kernel "gemm" grid(%c8, %c8) threads(128) {
