@@ -152,12 +152,12 @@ def decode_tasks(target: str) -> Iterator[Task]:
 
     for batch, length in ((16, 8192), (64, 4096), (1, 65536)):
         heads, groups, dim = 32, 4, 128
-        splits = max(1, 528 // (batch * groups))
+        splits = max(1, 264 // (batch * groups))  # two blocks per multiprocessor
         kernels = {}
         for count in {splits, 2 * splits}:
             found = variants(
-                attention_decode, (batch, heads, groups, length, dim, count), target, block_n=[64, 128, 64],
-                num_stages=[3, 2, 4],
+                attention_decode, (batch, heads, groups, length, dim, count), target, block_n=[64, 64, 32, 128],
+                num_stages=[3, 2, 6, 2],
             )  # fmt: skip
             kernels |= {(count, *key): value for key, value in found.items()}
         q, k, v = half(batch, heads, dim), half(batch, length, groups, dim), half(batch, length, groups, dim)
@@ -189,8 +189,9 @@ def row_tasks(target: str, name: str) -> Iterator[Task]:
     module = __import__(name)
     factory = getattr(module, name)
     for rows, columns in ((16384, 4096), (8192, 8192), (4096, 16384)):
-        blocks = [8, 16, 32] if name == "cast_fp8" else [1, 1, 1]
-        kernels = variants(factory, (columns,), target, block=blocks, threads=[128, 256, 512])
+        blocks = [8, 16, 32, 32] if name == "cast_fp8" else [1, 1, 1, 1]
+        threads = [128, 128, 128, 256] if name == "cast_fp8" else [128, 256, 512, 1024]
+        kernels = variants(factory, (columns,), target, block=blocks, threads=threads)
         x = half(rows, columns) if name == "softmax" else brain(rows, columns)
         moved = 2.0 * 2 * x.numel()
         weight, bias = brain(columns), brain(columns)
@@ -221,8 +222,8 @@ def dequantized_tasks(target: str) -> Iterator[Task]:
 
     m, n, k = 16, 8192, 8192
     kernels = variants(
-        gemm_dequantized, (m, n, k), target, block_n=[32, 32, 64, 64, 64], block_k=[128, 128, 128, 128, 256],
-        splits=[2, 4, 4, 8, 4], num_stages=[4, 4, 4, 3, 3],
+        gemm_dequantized, (m, n, k), target, block_n=[128, 128, 128, 128, 256, 256, 64],
+        splits=[8, 8, 4, 2, 8, 4, 4], num_stages=[4, 3, 4, 8, 4, 8, 4], threads=[128, 128, 128, 128, 256, 256, 128],
     )  # fmt: skip
     a = half(m, k)
     b = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device="cuda")

@@ -17,11 +17,12 @@ import torch
 def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_stages=2, threads=128):
     """One query per sequence, (batch, heads, dim), over keys (batch, length, groups, dim), float16.
 
-    Heads that share a key head are rows of a tile. The second kernel weighs the parts by the sums of their weights.
+    Heads that share a key head are rows of a tile. The second kernel, which is launched before the first has ended,
+    weighs the parts by the sums of their weights.
     """
     share = heads // groups
     rows = max(16, share)  # the fewest rows of a matrix instruction
-    part = -(-length // (splits * block_n)) * block_n
+    steps = -(-length // block_n)  # block `split` takes every `splits`-th
     scale = dim**-0.5 * 1.44269504
 
     @T.prim_func
@@ -33,7 +34,7 @@ def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_
     ):
         parts = T.alloc_global((batch, heads, splits, dim), "float32")
         sums = T.alloc_global((batch, heads, splits), "float32")
-        with T.Kernel(splits, groups, batch, threads=threads) as (split, group, sequence):
+        with T.Kernel(groups, splits, batch, threads=threads) as (group, split, sequence):
             q_tile = T.alloc_shared((rows, dim), "float16")
             k_tile = T.alloc_shared((block_n, dim), "float16")
             v_tile = T.alloc_shared((block_n, dim), "float16")
@@ -42,49 +43,54 @@ def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_
             result = T.alloc_fragment((rows, dim), "float32")
             top = T.alloc_fragment((rows,), "float32")
             before = T.alloc_fragment((rows,), "float32")
+            running = T.alloc_fragment((rows, block_n), "float32")
             total = T.alloc_fragment((rows,), "float32")
 
             T.copy(q[sequence, group * share : group * share + rows, 0:dim], q_tile)
             T.clear(result)
-            T.clear(total)
+            T.clear(running)
             T.fill(top, -T.infinity("float32"))
-            keys = T.max(T.min(part, length - split * part), 0)
-            for step in T.Pipelined(T.ceildiv(keys, block_n), num_stages=num_stages):
-                at = split * part + step * block_n
+            for step in T.Pipelined(T.ceildiv(T.max(steps - split, 0), splits), num_stages=num_stages):
+                at = (step * splits + split) * block_n
                 T.copy(k[sequence, at : at + block_n, group, 0:dim], k_tile)
                 T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullCol)
                 for i, j in T.Parallel(rows, block_n):
                     scores[i, j] = T.if_then_else(at + j < length, scores[i, j] * scale, -T.infinity("float32"))
                 T.copy(top, before)
                 T.reduce_max(scores, top, dim=1, clear=False)
-                for i, j in T.Parallel(rows, block_n):
-                    weights[i, j] = T.exp2(scores[i, j] - top[i])
                 for i in T.Parallel(rows):
                     before[i] = T.exp2(before[i] - top[i])
-                    total[i] *= before[i]
+                for i, j in T.Parallel(rows, block_n):
+                    weights[i, j] = T.exp2(scores[i, j] - top[i])
+                    running[i, j] = running[i, j] * before[i] + weights[i, j]  # warps add up behind the loop
                 for i, j in T.Parallel(rows, dim):
                     result[i, j] *= before[i]
-                T.reduce_sum(weights, total, dim=1, clear=False)
                 T.copy(v[sequence, at : at + block_n, group, 0:dim], v_tile)
                 T.gemm(weights, v_tile, result, policy=T.GemmWarpPolicy.FullCol)
+            T.reduce_sum(running, total, dim=1)
             for i, j in T.Parallel(share, dim):
-                parts[sequence, group * share + i, split, j] = T.if_then_else(keys > 0, result[i, j] / total[i], 0)
+                parts[sequence, group * share + i, split, j] = T.if_then_else(split < steps, result[i, j] / total[i], 0)
             for i in T.Parallel(share):
                 sums[sequence, group * share + i, split] = T.log2(total[i]) + top[i]
 
         with T.Kernel(heads, batch, threads=threads) as (head, sequence):
+            held = T.alloc_fragment((splits, dim), "float32")
+            weight = T.alloc_fragment((splits,), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            whole = T.alloc_fragment((1,), "float32")
             mixed = T.alloc_fragment((dim,), "float32")
-            T.clear(mixed)
-            largest, whole = -T.infinity("float32"), T.float32(0)
-            for split in T.serial(splits):
-                largest = T.max(largest, sums[sequence, head, split])
-            for split in T.serial(splits):
-                weight = T.exp2(sums[sequence, head, split] - largest)
-                whole += weight
-                for j in T.Parallel(dim):
-                    mixed[j] += parts[sequence, head, split, j] * weight
+            T.pdl_sync()
+            T.copy(parts[sequence, head, :, :], held)
+            T.copy(sums[sequence, head, :], weight)
+            T.reduce_max(weight, largest, dim=0)
+            for i in T.Parallel(splits):
+                weight[i] = T.exp2(weight[i] - largest[0])
+            T.reduce_sum(weight, whole, dim=0)
+            for i, j in T.Parallel(splits, dim):
+                held[i, j] *= weight[i]
+            T.reduce_sum(held, mixed, dim=0)
             for j in T.Parallel(dim):
-                out[sequence, head, j] = mixed[j] / whole
+                out[sequence, head, j] = mixed[j] / whole[0]
 
     return attention_decode_kernel
 

@@ -65,12 +65,15 @@ LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
         tile_gpu::ClusterWaitOp::create(b, loc);
         return success();
       })
+      // Before sm_90 a kernel begins when those in front of it have ended.
       .Case([&](tile::DependencyWaitOp) {
-        tile_gpu::GriddepcontrolWaitOp::create(b, loc);
+        if (capability >= 90)
+          tile_gpu::GriddepcontrolWaitOp::create(b, loc);
         return success();
       })
       .Case([&](tile::LaunchDependentsOp) {
-        tile_gpu::GriddepcontrolLaunchDependentsOp::create(b, loc);
+        if (capability >= 90)
+          tile_gpu::GriddepcontrolLaunchDependentsOp::create(b, loc);
         return success();
       })
       .Case([&](tile::PtxOp ptx) { return lowerPtx(ptx); })

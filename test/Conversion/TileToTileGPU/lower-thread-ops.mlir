@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -tile-to-tile-gpu | filecheck %s
+// RUN: tile-opt %s -tile-to-tile-gpu -split-input-file | filecheck %s
 // Elections, named barriers, bytes expected by chosen threads, inline PTX; each set of warps of the program gets a
 // hardware barrier that the program does not use.
 
@@ -43,6 +43,22 @@ func.func @f(%n: i32, %A: memref<64xf32>) {
       // CHECK: tile_gpu.barrier {count = 128 : i64, id = 14 : i64}
       tile.sync_threads
     }
+  }
+  return
+}
+}
+
+// -----
+
+// Before sm_90 a kernel begins when those in front of it have ended: nothing to wait for.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK-LABEL: func.func @order
+// CHECK-NOT: griddepcontrol
+func.func @order(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    tile.dependency_wait
+    tile.launch_dependents
   }
   return
 }

@@ -34,8 +34,6 @@ static StringRef getHopperName(Operation *op) {
       .Case([](BulkWaitOp) { return "T.tma_store_wait"; })
       .Case([](ClusterArriveOp) { return "T.cluster_arrive"; })
       .Case([](ClusterWaitOp) { return "T.cluster_wait"; })
-      .Case([](DependencyWaitOp) { return "T.pdl_sync"; })
-      .Case([](LaunchDependentsOp) { return "T.pdl_trigger"; })
       .Case([](SetMaxRegistersOp) { return "T.set_max_nreg"; })
       .Case([](CopyAsyncOp copy) {
         ChoiceAttr choice = copy.getChoiceAttr();
