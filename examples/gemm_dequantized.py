@@ -16,12 +16,14 @@ import torch
 GROUP = 128
 
 
-def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, splits=2, num_stages=3, threads=128):
+def gemm_dequantized(m, n, k, block_m=16, block_n=128, splits=2, num_stages=3, threads=128):
     """C = A @ (scale * (B - 8))^T for A of M x K and unsigned 4-bit B of N x K; the even column is in the low half.
 
-    A few rows of A leave too few tiles for a GPU: ``splits`` blocks share the steps of one, a second kernel adds up.
+    C^T is computed, because the tiles of matrix instructions are higher than wide, and A has few rows. They are also
+    too few tiles for a GPU: ``splits`` blocks share the groups of one, and the last of them adds up.
     """
-    steps = -(-k // (block_k * splits))
+    tiles_n, tiles_m = T.ceildiv(n, block_n), T.ceildiv(m, block_m)
+    steps = T.ceildiv(k // GROUP, splits)
 
     @T.prim_func
     def gemm_dequantized_kernel(
@@ -30,32 +32,43 @@ def gemm_dequantized(m, n, k, block_m=16, block_n=64, block_k=128, splits=2, num
         scale: T.Tensor((n, k // GROUP), "float16"),
         c: T.Tensor((m, n), "float16"),
     ):
-        parts = T.alloc_global((splits, m, n), "float32")
-        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), splits, threads=threads) as (column, row, split):
-            a_tile = T.alloc_shared((block_m, block_k), "float16")
-            packed = T.alloc_shared((block_n, block_k // 2), "uint8")
-            b_tile = T.alloc_shared((block_n, block_k), "float16")
-            accumulator = T.alloc_fragment((block_m, block_n), "float32")
-            T.clear(accumulator)
-            for local_step in T.Pipelined(steps, num_stages=num_stages):
-                step = split * steps + local_step  # steps behind K multiply zeros
-                T.copy(a[row * block_m, step * block_k], a_tile)
-                T.copy(b[column * block_n, step * (block_k // 2)], packed)
-                for i, j in T.Parallel(block_n, block_k):
-                    number = packed[i, j // 2] >> (j % 2 * 4) & 15
-                    # 0x6400 is 1024 in float16, whose last bits count ones: cheaper than a conversion.
-                    weight = T.reinterpret(T.cast(number | 0x6400, "uint16"), "float16") - 1032.0
-                    b_tile[i, j] = weight * scale[column * block_n + i, (step * block_k + j) // GROUP]
-                T.gemm(a_tile, b_tile, accumulator, transpose_B=True, policy=T.GemmWarpPolicy.FullCol)
-            T.copy(accumulator, parts[split, row * block_m, column * block_n])
-
-        with T.Kernel(T.ceildiv(m * n, 1024), threads=256) as block:
-            total = T.alloc_fragment((1024,), "float32")
+        parts = T.alloc_global((tiles_n, tiles_m, splits, block_n, block_m), "float32")
+        arrived = T.alloc_global((tiles_n, tiles_m), "int32", zero="once")
+        with T.Kernel(tiles_n, tiles_m, splits, threads=threads) as (column, row, split):
+            a_tile = T.alloc_shared((block_m, GROUP), "float16")
+            packed = T.alloc_shared((block_n, GROUP // 2), "uint8")
+            scales = T.alloc_shared((block_n, steps), "float16")
+            weights = T.alloc_fragment((block_n, GROUP), "float16")
+            part = T.alloc_fragment((block_n, block_m), "float32")
+            total = T.alloc_fragment((block_n, block_m), "float32")
+            c_tile = T.alloc_shared((block_m, block_n), "float16")
+            before = T.alloc_shared((1,), "int32")
+            T.copy(scale[column * block_n, split * steps], scales)
             T.clear(total)
-            for split in T.serial(splits):
-                for i in T.Parallel(1024):
-                    total[i] += T.reshape(parts, (splits, m * n))[split, block * 1024 + i]
-            T.copy(total, T.reshape(c, (m * n,))[block * 1024 : (block + 1) * 1024])
+            for step in T.Pipelined(steps, num_stages=num_stages):
+                group = split * steps + step  # groups behind K multiply zeros
+                T.copy(b[column * block_n, group * (GROUP // 2)], packed)
+                T.copy(a[row * block_m, group * GROUP], a_tile)
+                for i, j in T.Parallel(block_n, GROUP):
+                    weights[i, j] = T.cast(packed[i, j // 2] >> (j % 2 * 4) & 15, "float16") - 8
+                T.gemm(weights, a_tile, part, transpose_B=True, clear_accum=True)
+                for i, j in T.Parallel(block_n, block_m):
+                    total[i, j] += part[i, j] * scales[i, step]
+
+            T.copy(total, parts[column, row, split, :, :])
+            T.sync_threads()
+            if T.get_thread_binding() == 0:
+                before[0] = T.atomic_add(arrived[column, row], 1, return_prev=True, memory_order="acq_rel")
+            T.sync_threads()
+            if before[0] == splits - 1:
+                T.clear(total)
+                for other in T.serial(splits):
+                    for i, j in T.Parallel(block_n, block_m):
+                        total[i, j] += parts[column, row, other, i, j]
+                for i, j in T.Parallel(block_n, block_m):
+                    c_tile[j, i] = total[i, j]
+                T.copy(c_tile, c[row * block_m, column * block_n])
+                arrived[column, row] = 0
 
     return gemm_dequantized_kernel
 
@@ -69,8 +82,7 @@ def check(kernel: tile.CompiledKernel, m: int, n: int, k: int) -> float:
     c = torch.full((m, n), torch.nan, dtype=torch.float16, device=device)
     kernel(a, b, scale, c)
     numbers = torch.stack([b & 15, b >> 4], 2).view(n, k).double() - 8
-    # The kernel rounds the product with the scale to float16.
-    weights = (numbers * scale.double().repeat_interleave(GROUP, 1)).half().double()
+    weights = numbers * scale.double().repeat_interleave(GROUP, 1)
     reference = a.double() @ weights.T
     return float((c.double() - reference).norm() / reference.norm())
 

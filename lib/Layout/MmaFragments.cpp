@@ -55,8 +55,15 @@ struct OperandSide {
 
 static Result<MmaFragment> mmaOperand(const OperandSide &side, int64_t k,
                                       int64_t elementBits, int64_t atomK,
+                                      int64_t run,
                                       std::vector<Mode> warpModes) {
   std::string message = checkAtomK(k, elementBits, atomK);
+  const int64_t perAtom = atomK / 4;
+  if (message.empty() && run != 0 &&
+      (run < 0 || run % perAtom != 0 || k % (4 * run) != 0))
+    message = "runs of " + std::to_string(run) +
+              " neighbours along K: a multiple of " + std::to_string(perAtom) +
+              " that divides K / 4 of K = " + std::to_string(k) + " is needed";
   if (message.empty())
     message = checkDivides(side.dim, side.free, 1, nullptr, side.atomFree);
   if (!message.empty())
@@ -67,14 +74,18 @@ static Result<MmaFragment> mmaOperand(const OperandSide &side, int64_t k,
   const int64_t halves = atomK / (4 * packed);
   const int64_t freeRegisters = side.atomFree / 8;
 
-  std::vector<Mode> threads = {{4, dimK, packed}, {8, dimF, 1}};
+  std::vector<Mode> threads = {{4, dimK, run ? run : packed}, {8, dimF, 1}};
   threads.insert(threads.end(), warpModes.begin(), warpModes.end());
-  std::vector<Mode> registers = {
-      {packed, dimK, 1},
-      {freeRegisters, dimF, 8},
-      {halves, dimK, 4 * packed},
-      {k / atomK, dimK, atomK},
-      {perWarp / side.atomFree, dimF, side.atomFree}};
+  std::vector<Mode> registers = {{packed, dimK, 1}, {freeRegisters, dimF, 8}};
+  if (run) {
+    registers.push_back({halves, dimK, packed});
+    registers.push_back({run / perAtom, dimK, perAtom});
+    registers.push_back({k / (4 * run), dimK, 4 * run});
+  } else {
+    registers.push_back({halves, dimK, 4 * packed});
+    registers.push_back({k / atomK, dimK, atomK});
+  }
+  registers.push_back({perWarp / side.atomFree, dimF, side.atomFree});
   return makeFragment(dimF == 0 ? std::vector<int64_t>{side.free, k}
                                 : std::vector<int64_t>{k, side.free},
                       std::move(threads), std::move(registers),
@@ -82,30 +93,28 @@ static Result<MmaFragment> mmaOperand(const OperandSide &side, int64_t k,
                       packed * freeRegisters * halves);
 }
 
-Result<MmaFragment> tilemlir::layout::mmaOperandA(int64_t m, int64_t k,
-                                                  int64_t elementBits,
-                                                  int64_t atomK,
-                                                  const WarpGrid &grid,
-                                                  bool transposed) {
+Result<MmaFragment>
+tilemlir::layout::mmaOperandA(int64_t m, int64_t k, int64_t elementBits,
+                              int64_t atomK, const WarpGrid &grid,
+                              bool transposed, int64_t run) {
   const int dimM = transposed ? 1 : 0;
   const int64_t rows = rowsOfWarp(m, grid);
-  return mmaOperand({"M", m, rows, 16, dimM}, k, elementBits, atomK,
+  return mmaOperand({"M", m, rows, 16, dimM}, k, elementBits, atomK, run,
                     {{grid.warpsM, dimM, rows},
                      replicaMode(grid.warpsN),
                      replicaMode(grid.replicas)});
 }
 
-Result<MmaFragment> tilemlir::layout::mmaOperandB(int64_t k, int64_t n,
-                                                  int64_t elementBits,
-                                                  int64_t atomK,
-                                                  const WarpGrid &grid,
-                                                  bool transposed) {
+Result<MmaFragment>
+tilemlir::layout::mmaOperandB(int64_t k, int64_t n, int64_t elementBits,
+                              int64_t atomK, const WarpGrid &grid,
+                              bool transposed, int64_t run) {
   const int dimN = transposed ? 0 : 1;
   std::string message = checkDivides("N", n, grid.warpsN, "warps along N", 8);
   if (!message.empty())
     return Error{std::move(message)};
   const int64_t columns = n / grid.warpsN;
-  return mmaOperand({"N", n, columns, 8, dimN}, k, elementBits, atomK,
+  return mmaOperand({"N", n, columns, 8, dimN}, k, elementBits, atomK, run,
                     {replicaMode(grid.warpsM),
                      {grid.warpsN, dimN, columns},
                      replicaMode(grid.replicas)});

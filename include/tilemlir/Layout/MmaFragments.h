@@ -61,15 +61,20 @@ Result<MmaFragment> mmaAccumulator(int64_t m, int64_t n, const WarpGrid &grid);
 /// warps along N. `elementBits` is 8, 16 or 32 (tf32); `atomK` is
 /// mmaAtomK(elementBits) or half of it. Dims are (m, k), or (k, m) when
 /// `transposed` (the tile is stored k x m).
+///
+/// The sum over k may be taken in any order that both operands share. `run`, a
+/// multiple of atomK / 4 that divides k / 4, makes each thread take so many
+/// neighbours along K for its part of 4 run / atomK instructions; 0 is the
+/// order of the instruction.
 Result<MmaFragment> mmaOperandA(int64_t m, int64_t k, int64_t elementBits,
                                 int64_t atomK, const WarpGrid &grid,
-                                bool transposed = false);
+                                bool transposed = false, int64_t run = 0);
 
 /// B operand of mma.sync m16n8k<atomK> of a k x n tile, replicated over the
 /// warps along M. Dims are (k, n), or (n, k) when `transposed`.
 Result<MmaFragment> mmaOperandB(int64_t k, int64_t n, int64_t elementBits,
                                 int64_t atomK, const WarpGrid &grid,
-                                bool transposed = false);
+                                bool transposed = false, int64_t run = 0);
 
 /// Layout of per-row values (row maximum, row sum) of a matrix accumulator:
 /// dimension 1 projected out.

@@ -14,6 +14,10 @@ LogicalResult expandElementaryFunctions(Operation *root, bool fast);
 /// targets before sm_89.
 LogicalResult expandFloat8(Operation *root);
 
+/// Computes the elements of vectors of 16-bit floats pair by pair, and small
+/// integers in packed words as floats without conversions.
+void packPairs(Operation *root);
+
 } // namespace tilemlir::to_nvvm
 
 #endif // TILEMLIR_LIB_CONVERSION_TILEGPUTONVVM_ELEMENTARYFUNCTIONS_H

@@ -132,6 +132,7 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
       return signalPassFailure();
     expandPredicates(gpuModule);
     shareDivisors(gpuModule);
+    packPairs(gpuModule);
     if (failed(expandElementaryFunctions(gpuModule, lowering.fastMath)) ||
         (lowering.capability < 89 && failed(expandFloat8(gpuModule))))
       return signalPassFailure();

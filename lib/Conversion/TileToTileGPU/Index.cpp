@@ -116,6 +116,7 @@ enum Opcode : unsigned {
   kAnd,
   kShl,
   kShr,
+  kShrSigned,
   kDiv,
   kRem,
   kExtend,
@@ -230,6 +231,14 @@ Value IndexBuilder::shiftRight(Value lhs, int64_t rhs) {
     return lhs;
   return memoize(kShr, lhs, {}, rhs, [&] {
     return b.createOrFold<arith::ShRUIOp>(location, lhs, i32(rhs));
+  });
+}
+
+Value IndexBuilder::shiftRightSigned(Value lhs, int64_t rhs) {
+  if (!lhs || rhs == 0)
+    return lhs;
+  return memoize(kShrSigned, lhs, {}, rhs, [&] {
+    return b.createOrFold<arith::ShRSIOp>(location, lhs, i32(rhs));
   });
 }
 
@@ -355,6 +364,41 @@ Coordinate IndexBuilder::mul(const Coordinate &lhs, int64_t rhs) {
   if (result.other)
     result.otherDivisor = clampDivisor(lhs.otherDivisor * clampDivisor(rhs));
   return result;
+}
+
+/// Are the dynamic parts of `coordinate` multiples of `number` in every thread?
+static bool dynamicPartsDivide(const Coordinate &coordinate, int64_t number) {
+  Coordinate dynamic = coordinate;
+  dynamic.constant = 0;
+  return dynamic.divisor() % number == 0;
+}
+
+std::optional<Coordinate> IndexBuilder::divideExactly(const Coordinate &lhs,
+                                                      int64_t rhs) {
+  // The parts may be negative, while only their sum is known not to be.
+  if (!llvm::isPowerOf2_64(rhs) || !dynamicPartsDivide(lhs, rhs))
+    return std::nullopt;
+  int64_t bits = llvm::Log2_64(rhs);
+  Coordinate result;
+  result.constant = llvm::divideFloorSigned(lhs.constant, rhs);
+  result.thread = shiftRightSigned(lhs.thread, bits);
+  if (result.thread) {
+    auto table = std::make_shared<std::vector<int64_t>>(*lhs.table);
+    for (int64_t &value : *table)
+      value /= rhs;
+    result.table = table;
+  }
+  result.other = shiftRightSigned(lhs.other, bits);
+  if (result.other)
+    result.otherDivisor = lhs.otherDivisor / rhs;
+  return result;
+}
+
+std::optional<int64_t> IndexBuilder::constantRemainder(const Coordinate &lhs,
+                                                       int64_t rhs) {
+  if (rhs <= 0 || !dynamicPartsDivide(lhs, rhs))
+    return std::nullopt;
+  return llvm::mod(lhs.constant, rhs);
 }
 
 Value IndexBuilder::materialize(const Coordinate &coordinate) {

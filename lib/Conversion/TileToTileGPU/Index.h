@@ -84,6 +84,8 @@ public:
   Value bitAnd(Value lhs, int64_t rhs);
   Value shiftLeft(Value lhs, int64_t rhs);
   Value shiftRight(Value lhs, int64_t rhs);
+  /// Rounds negative numbers down, too.
+  Value shiftRightSigned(Value lhs, int64_t rhs);
   Value divide(Value lhs, int64_t rhs);
   Value remainder(Value lhs, int64_t rhs);
   Value extend(Value value);
@@ -98,6 +100,10 @@ public:
   Coordinate add(const Coordinate &lhs, const Coordinate &rhs);
   Coordinate sub(const Coordinate &lhs, const Coordinate &rhs);
   Coordinate mul(const Coordinate &lhs, int64_t rhs);
+  /// Quotient (rounded down) and remainder, where the dynamic parts are known
+  /// to be multiples of `rhs`; nullopt elsewhere.
+  std::optional<Coordinate> divideExactly(const Coordinate &lhs, int64_t rhs);
+  std::optional<int64_t> constantRemainder(const Coordinate &lhs, int64_t rhs);
   /// The coordinate as one i32 value.
   Value materialize(const Coordinate &coordinate);
   /// Splits constants off `value`, which does not depend on tables.

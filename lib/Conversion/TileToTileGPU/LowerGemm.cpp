@@ -9,6 +9,7 @@
 #include "GemmOperands.h"
 #include "MatrixMoves.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/WarpPartition.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +38,12 @@ struct KernelLowering::MmaOperandLoader {
   SmallVector<SmallVector<MatrixGroup>> groups;
   SmallVector<SharedAddress> addresses;
   SmallVector<int64_t> firstAddress;
+
+  /// Operand in shared memory that element accesses read: k-steps whose
+  /// elements are neighbours, and what was loaded for them.
+  int64_t stepsTogether = 1;
+  int64_t firstStep = -1;
+  SmallVector<Value> loaded;
 
   int64_t wordsPerAtom() const { return fragment.registersPerAtom / packed; }
 };
@@ -183,42 +190,47 @@ SmallVector<Value> KernelLowering::loadOperand(MmaOperandLoader &loader,
     return atoms;
   }
 
-  SmallVector<Value> elements;
-  if (!loader.registers.empty()) {
-    elements = loader.registers;
-  } else {
-    // Only this step's registers are loaded.
-    SmallVector<LaneAccess> lanes;
-    ArrayRef<Coordinate> threadPart = threadOffsets(fragment.layout);
-    auto type = cast<tile::BufferType>(loader.buffer.getType());
-    for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
-      for (int64_t i = 0; i < fragment.registersPerAtom; ++i) {
-        int64_t first = fragment.firstRegister(outer, step);
-        std::vector<int64_t> constants =
-            fragment.layout.registerOffset(first + i);
-        Coordinates coordinates(type.getRank());
-        for (auto [dim, from] : llvm::enumerate(loader.iterationDim))
-          if (from >= 0) {
-            coordinates[dim] = threadPart[from];
-            coordinates[dim].constant += constants[from];
-          }
-        lanes.push_back(
-            {coordinates, occupancyPredicate(fragment.layout, first + i)});
-      }
-    FailureOr<SmallVector<Value>> loaded =
-        load(loader.op, loader.buffer, lanes, false, {});
-    if (failed(loaded))
-      return {};
-    elements = *loaded;
+  ArrayRef<Value> elements = loader.registers;
+  int64_t group = step / loader.stepsTogether * loader.stepsTogether;
+  if (loader.registers.empty()) {
+    // Only the registers of this step, and of those whose elements are in the
+    // same vectors, are loaded.
+    if (group != loader.firstStep) {
+      SmallVector<LaneAccess> lanes;
+      ArrayRef<Coordinate> threadPart = threadOffsets(fragment.layout);
+      auto type = cast<tile::BufferType>(loader.buffer.getType());
+      for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer)
+        for (int64_t i = 0;
+             i < loader.stepsTogether * fragment.registersPerAtom; ++i) {
+          int64_t number = fragment.firstRegister(outer, group) + i;
+          std::vector<int64_t> constants =
+              fragment.layout.registerOffset(number);
+          Coordinates coordinates(type.getRank());
+          for (auto [dim, from] : llvm::enumerate(loader.iterationDim))
+            if (from >= 0) {
+              coordinates[dim] = threadPart[from];
+              coordinates[dim].constant += constants[from];
+            }
+          lanes.push_back(
+              {coordinates, occupancyPredicate(fragment.layout, number)});
+        }
+      FailureOr<SmallVector<Value>> loaded =
+          load(loader.op, loader.buffer, lanes, false, {});
+      if (failed(loaded))
+        return {};
+      loader.loaded = *loaded;
+      loader.firstStep = group;
+    }
+    elements = loader.loaded;
   }
   for (int64_t outer = 0; outer < fragment.outerAtoms; ++outer) {
     int64_t first = loader.registers.empty()
-                        ? outer * fragment.registersPerAtom
+                        ? (outer * loader.stepsTogether + step - group) *
+                              fragment.registersPerAtom
                         : fragment.firstRegister(outer, step);
-    Value packed = packWords(b, ix.loc(),
-                             fromElements(ArrayRef<Value>(elements).slice(
-                                 first, fragment.registersPerAtom)),
-                             words);
+    Value packed = packWords(
+        b, ix.loc(),
+        fromElements(elements.slice(first, fragment.registersPerAtom)), words);
     if (loader.roundTF32) {
       SmallVector<Value> rounded = toElements(packed);
       for (Value &word : rounded)
@@ -317,10 +329,12 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
 
   int64_t m = op.getM(), n = op.getN(), k = op.getK();
   auto c = layout::mmaAccumulator(m, n, grid);
+  std::optional<tile::MmaSyncChoice> chosen = tile::getMmaSyncChoice(op);
+  int64_t run = chosen ? chosen->run : 0;
   auto a = layout::mmaOperandA(m, k, aType.getElementBits(), atomK, grid,
-                               op.getTransposeA());
+                               op.getTransposeA(), run);
   auto bb = layout::mmaOperandB(k, n, bType.getElementBits(), atomK, grid,
-                                op.getTransposeB());
+                                op.getTransposeB(), run);
   if (!c || !a || !bb)
     return op.emitOpError() << "mma.sync does not fit: "
                             << (!c   ? c.error()
@@ -385,6 +399,9 @@ LogicalResult KernelLowering::lowerGemmMma(tile::GemmOp op) {
   auto bLoader = prepareOperand(op, op.getB(), *bb, tf32);
   if (failed(aLoader) || failed(bLoader))
     return failure();
+  if (run)
+    for (auto *loader : {aLoader->get(), bLoader->get()})
+      loader->stepsTogether = run / (atomK / 4);
 
   SmallVector<Value> atoms;
   for (int64_t i = 0; i < c->outerAtoms * c->innerAtoms; ++i)

@@ -7,7 +7,7 @@
 // writes them, they become results of the control flow.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelLowering.h"
+#include "ParallelEmitter.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Layout/FragmentAccess.h"
@@ -23,86 +23,6 @@ using namespace tilemlir::to_gpu;
 
 /// Lanes that go through the body together.
 static constexpr int64_t kLanesTogether = 16;
-
-namespace tilemlir::to_gpu {
-
-/// Emits the body of one `tile.parallel`.
-class ParallelEmitter {
-public:
-  ParallelEmitter(KernelLowering &kernel, tile::ParallelOp op)
-      : kernel(kernel), op(op), ix(kernel.ix), b(kernel.b),
-        layout(op.getLayout()->getLayout()) {}
-
-  LogicalResult run();
-
-private:
-  /// One iteration of the executing thread.
-  struct Lane {
-    int64_t reg = 0;
-    Coordinates iteration;
-    Value predicate;
-    IRMapping map;
-  };
-  using Lanes = MutableArrayRef<Lane>;
-
-  LogicalResult emitBlock(Block &block, Lanes lanes);
-  LogicalResult emitOp(Operation *source, Lanes lanes);
-  LogicalResult emitLoad(tile::LoadOp load, Lanes lanes);
-  LogicalResult emitStore(tile::StoreOp store, Lanes lanes);
-  LogicalResult emitAtomic(tile::AtomicOp atomic, Lanes lanes);
-  LogicalResult emitIf(scf::IfOp source, Lane &lane);
-  LogicalResult emitFor(scf::ForOp source, Lane &lane);
-  LogicalResult emitWhile(scf::WhileOp source, Lane &lane);
-  /// The body under `lane.predicate`, as control flow.
-  LogicalResult emitGuarded(Block &block, Lane &lane);
-
-  // Registers that control flow writes travel as additional operands, region
-  // arguments and results, behind those of the operation itself.
-  using Slots = llvm::SetVector<RegisterSlot>;
-  /// `own` for this lane, then the registers.
-  SmallVector<Value> withRegisters(ValueRange own, const Slots &slots,
-                                   Lane &lane);
-  /// Arguments of a new region, or results of a new operation, stand for `own`
-  /// and for the registers.
-  void bind(ValueRange own, ValueRange values, const Slots &slots, Lane &lane);
-  /// The same for results, which leave the registers written.
-  void bindResults(ValueRange own, Operation *created, const Slots &slots,
-                   Lane &lane);
-
-  /// An index of the body for one lane, as far as it is affine.
-  Coordinate evaluate(Value value, Lane &lane);
-  Value mapped(Value value, Lane &lane);
-  /// Whether `value` is index `dim` of the loop plus constants.
-  bool dependsOnlyOn(Value value, int dim);
-  FailureOr<SmallVector<LaneAccess>> accesses(ValueRange indices, Lanes lanes);
-
-  bool isRegisterBuffer(Value storage);
-  /// Registers by lane register that an access to a fragment or a local buffer
-  /// in registers means; cached by operation.
-  FailureOr<RegisterSlot> slotOf(Operation *access, Value storage,
-                                 ValueRange indices, Lane &lane);
-  Value &current(RegisterSlot slot);
-  /// Slots that operations in `region` write, for this lane.
-  LogicalResult collectWrites(Region &region, Lane &lane,
-                              llvm::SetVector<RegisterSlot> &slots);
-
-  KernelLowering &kernel;
-  tile::ParallelOp op;
-  IndexBuilder &ix;
-  OpBuilder &b;
-  layout::FragmentLayout layout;
-  Value primary;
-  /// Current scalars of the register buffers that the body uses.
-  llvm::MapVector<Operation *, SmallVector<Value>> registers;
-  llvm::SetVector<Operation *> written;
-  struct FragmentAccess {
-    FragmentView view;
-    std::vector<int64_t> table;
-  };
-  llvm::DenseMap<Operation *, FragmentAccess> fragmentAccesses;
-};
-
-} // namespace tilemlir::to_gpu
 
 bool ParallelEmitter::isRegisterBuffer(Value storage) {
   auto type = dyn_cast<tile::BufferType>(storage.getType());
@@ -235,6 +155,17 @@ LogicalResult ParallelEmitter::run() {
                   ix.lessUnsigned(ix.materialize(lane.iteration[d]), bound));
   }
 
+  // Iterations that are neighbours in memory follow each other, also where the
+  // registers between them hold others (operands of matrix instructions).
+  int64_t reach = run;
+  for (const layout::Mode &mode : layout.registerModes())
+    if (mode.dim == innermost && mode.stride == reach)
+      reach *= mode.extent;
+  if (reach > run)
+    llvm::stable_sort(lanes, [&](const Lane &lhs, const Lane &rhs) {
+      return layout.registerOffset(lhs.reg) < layout.registerOffset(rhs.reg);
+    });
+
   size_t together = writesLocals ? 1 : std::max<int64_t>(kLanesTogether, run);
   bool guard = needsGuard(body);
   if (notRepeated) {
@@ -311,10 +242,35 @@ Coordinate ParallelEmitter::evaluate(Value value, Lane &lane) {
       if (lhs.isConstant())
         return ix.mul(rhs, lhs.constant);
     }
+    if (std::optional<Coordinate> part = evaluateQuotient(def, lane))
+      return *part;
   }
   // Anything else is a value of its own for every lane, but may be a constant
   // after folding.
   return ix.fromValue(mapped(value, lane));
+}
+
+std::optional<Coordinate> ParallelEmitter::evaluateQuotient(Operation *def,
+                                                            Lane &lane) {
+  if (!isa<arith::DivUIOp, arith::FloorDivSIOp, arith::ShRUIOp, arith::RemUIOp,
+           arith::AndIOp>(def))
+    return std::nullopt;
+  APInt constant;
+  if (!matchPattern(def->getOperand(1), m_ConstantInt(&constant)))
+    return std::nullopt;
+  int64_t by = constant.getSExtValue();
+  if (isa<arith::ShRUIOp>(def))
+    by = by >= 0 && by < 24 ? int64_t(1) << by : 0;
+  else if (isa<arith::AndIOp>(def))
+    by = llvm::isPowerOf2_64(by + 1) ? by + 1 : 0;
+  if (by <= 0)
+    return std::nullopt;
+  Coordinate whole = evaluate(def->getOperand(0), lane);
+  if (isa<arith::RemUIOp, arith::AndIOp>(def)) {
+    std::optional<int64_t> rest = ix.constantRemainder(whole, by);
+    return rest ? std::optional(Coordinate::get(*rest)) : std::nullopt;
+  }
+  return ix.divideExactly(whole, by);
 }
 
 FailureOr<SmallVector<LaneAccess>> ParallelEmitter::accesses(ValueRange indices,
@@ -457,13 +413,31 @@ LogicalResult ParallelEmitter::emitLoad(tile::LoadOp load, Lanes lanes) {
   FailureOr<SmallVector<LaneAccess>> where = accesses(load.getIndices(), lanes);
   if (failed(where))
     return failure();
+  // Elements that several lanes read (of packed storage, or along a dimension
+  // that the loop does not index) are loaded once, as parts of vectors.
+  SmallVector<LaneAccess> distinct;
+  SmallVector<size_t> position;
+  for (const LaneAccess &access : *where) {
+    auto found = llvm::find_if(distinct, [&](const LaneAccess &other) {
+      return other.predicate == access.predicate &&
+             llvm::all_of(
+                 llvm::zip_equal(access.coordinates, other.coordinates),
+                 [](const auto &pair) {
+                   auto &[one, two] = pair;
+                   return one.hasSameBase(two) && one.constant == two.constant;
+                 });
+    });
+    position.push_back(found - distinct.begin());
+    if (found == distinct.end())
+      distinct.push_back(access);
+  }
   bool checkBounds = load.getBounds() != tile::Bounds::Full;
   FailureOr<SmallVector<Value>> values =
-      kernel.load(load, storage, *where, checkBounds, load.getSafeAttr());
+      kernel.load(load, storage, distinct, checkBounds, load.getSafeAttr());
   if (failed(values))
     return failure();
-  for (auto [lane, value] : llvm::zip_equal(lanes, *values))
-    lane.map.map(load.getResult(), value);
+  for (auto [lane, from] : llvm::zip_equal(lanes, position))
+    lane.map.map(load.getResult(), (*values)[from]);
   return success();
 }
 
@@ -592,173 +566,31 @@ LogicalResult ParallelEmitter::emitOp(Operation *source, Lanes lanes) {
     return success();
   }
   for (Lane &lane : lanes)
+    emitScalar(source, lane);
+  return success();
+}
+
+void ParallelEmitter::emitScalar(Operation *source, Lane &lane) {
+  if (source->getNumResults() != 1 ||
+      !source->getResult(0).getType().isInteger()) {
     b.clone(*source, lane.map);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value>
-ParallelEmitter::withRegisters(ValueRange own, const Slots &slots, Lane &lane) {
-  SmallVector<Value> values;
-  for (Value value : own)
-    values.push_back(mapped(value, lane));
-  for (RegisterSlot slot : slots)
-    values.push_back(current(slot));
-  return values;
-}
-
-void ParallelEmitter::bind(ValueRange own, ValueRange values,
-                           const Slots &slots, Lane &lane) {
-  for (auto [value, replacement] :
-       llvm::zip_equal(own, values.take_front(own.size())))
-    lane.map.map(value, replacement);
-  for (auto [slot, value] :
-       llvm::zip_equal(slots, values.drop_front(own.size())))
-    current(slot) = value;
-}
-
-void ParallelEmitter::bindResults(ValueRange own, Operation *created,
-                                  const Slots &slots, Lane &lane) {
-  bind(own, created->getResults(), slots, lane);
-  for (RegisterSlot slot : slots)
-    written.insert(slot.first);
-}
-
-LogicalResult ParallelEmitter::emitGuarded(Block &block, Lane &lane) {
-  Slots slots;
-  if (failed(collectWrites(*block.getParent(), lane, slots)))
-    return failure();
-  SmallVector<Value> before = withRegisters({}, slots, lane);
-  auto guard = scf::IfOp::create(b, op.getLoc(), ValueRange(before).getTypes(),
-                                 lane.predicate,
-                                 /*withElse=*/!before.empty());
-  Value predicate = std::exchange(lane.predicate, Value());
-  {
-    OpBuilder::InsertionGuard insertion(b);
-    b.setInsertionPointToStart(guard.thenBlock());
-    ix.pushScope();
-    if (failed(emitBlock(block, MutableArrayRef<Lane>(lane))))
-      return failure();
-    ix.popScope();
-    if (!before.empty()) {
-      b.setInsertionPointToEnd(guard.thenBlock());
-      scf::YieldOp::create(b, op.getLoc(), withRegisters({}, slots, lane));
-      b.setInsertionPointToEnd(guard.elseBlock());
-      scf::YieldOp::create(b, op.getLoc(), before);
+    return;
+  }
+  // What is the same in all threads is a constant: the amount by which a packed
+  // number is shifted, say.
+  Value result = source->getResult(0);
+  if (result.getType().isInteger(32))
+    if (std::optional<Coordinate> at = evaluateQuotient(source, lane);
+        at && at->isConstant()) {
+      lane.map.map(result, ix.materialize(*at));
+      return;
     }
+  Operation *clone = b.clone(*source, lane.map);
+  SmallVector<Value> folded;
+  if (succeeded(b.tryFold(clone, folded)) && !folded.empty()) {
+    lane.map.map(result, folded.front());
+    clone->erase();
   }
-  lane.predicate = predicate;
-  bindResults({}, guard, slots, lane);
-  return success();
-}
-
-LogicalResult ParallelEmitter::emitIf(scf::IfOp source, Lane &lane) {
-  Slots slots;
-  if (failed(collectWrites(source.getThenRegion(), lane, slots)) ||
-      failed(collectWrites(source.getElseRegion(), lane, slots)))
-    return failure();
-  SmallVector<Value> before = withRegisters({}, slots, lane);
-  SmallVector<Type> types(source.getResultTypes());
-  llvm::append_range(types, ValueRange(before).getTypes());
-  auto created = scf::IfOp::create(
-      b, source.getLoc(), types, mapped(source.getCondition(), lane),
-      /*withElse=*/!types.empty() || source.elseBlock());
-  auto branch = [&](Block *from, Block *to) -> LogicalResult {
-    OpBuilder::InsertionGuard insertion(b);
-    b.setInsertionPointToStart(to);
-    ix.pushScope();
-    if (from && failed(emitBlock(*from, MutableArrayRef<Lane>(lane))))
-      return failure();
-    ix.popScope();
-    ValueRange own =
-        from ? ValueRange(from->getTerminator()->getOperands()) : ValueRange();
-    SmallVector<Value> yielded = withRegisters(own, slots, lane);
-    bind({}, before, slots, lane);
-    if (!to->empty() && to->back().hasTrait<OpTrait::IsTerminator>())
-      to->back().erase();
-    b.setInsertionPointToEnd(to);
-    scf::YieldOp::create(b, source.getLoc(), yielded);
-    return success();
-  };
-  if (failed(branch(source.thenBlock(), created.thenBlock())))
-    return failure();
-  if (created.elseBlock() &&
-      failed(branch(source.elseBlock(), created.elseBlock())))
-    return failure();
-  bindResults(source.getResults(), created, slots, lane);
-  return success();
-}
-
-LogicalResult ParallelEmitter::emitFor(scf::ForOp source, Lane &lane) {
-  Slots slots;
-  if (failed(collectWrites(source.getRegion(), lane, slots)))
-    return failure();
-  auto created = scf::ForOp::create(
-      b, source.getLoc(), mapped(source.getLowerBound(), lane),
-      mapped(source.getUpperBound(), lane), mapped(source.getStep(), lane),
-      withRegisters(source.getInitArgs(), slots, lane));
-  created->setDiscardableAttrs(source->getDiscardableAttrDictionary());
-  {
-    OpBuilder::InsertionGuard insertion(b);
-    if (!created.getBody()->empty())
-      created.getBody()->getTerminator()->erase();
-    b.setInsertionPointToStart(created.getBody());
-    ix.pushScope();
-    lane.map.map(source.getInductionVar(), created.getInductionVar());
-    bind(source.getRegionIterArgs(), created.getRegionIterArgs(), slots, lane);
-    if (failed(emitBlock(*source.getBody(), MutableArrayRef<Lane>(lane))))
-      return failure();
-    SmallVector<Value> yielded = withRegisters(
-        source.getBody()->getTerminator()->getOperands(), slots, lane);
-    ix.popScope();
-    b.setInsertionPointToEnd(created.getBody());
-    scf::YieldOp::create(b, source.getLoc(), yielded);
-  }
-  bindResults(source.getResults(), created, slots, lane);
-  return success();
-}
-
-LogicalResult ParallelEmitter::emitWhile(scf::WhileOp source, Lane &lane) {
-  Slots slots;
-  if (failed(collectWrites(source.getBefore(), lane, slots)) ||
-      failed(collectWrites(source.getAfter(), lane, slots)))
-    return failure();
-  SmallVector<Value> inits = withRegisters(source.getInits(), slots, lane);
-  SmallVector<Type> beforeTypes(ValueRange(inits).getTypes());
-  SmallVector<Type> resultTypes(source.getResultTypes());
-  llvm::append_range(resultTypes,
-                     ArrayRef<Type>(beforeTypes).take_back(slots.size()));
-  auto created = scf::WhileOp::create(b, source.getLoc(), resultTypes, inits);
-  auto emitRegion = [&](Block &from, Region &to,
-                        ArrayRef<Type> types) -> LogicalResult {
-    OpBuilder::InsertionGuard insertion(b);
-    SmallVector<Location> locations(types.size(), source.getLoc());
-    Block *block = b.createBlock(&to, to.end(), types, locations);
-    ix.pushScope();
-    bind(from.getArguments(), block->getArguments(), slots, lane);
-    if (failed(emitBlock(from, MutableArrayRef<Lane>(lane))))
-      return failure();
-    SmallVector<Value> operands =
-        withRegisters(from.getTerminator()->getOperands(), slots, lane);
-    ix.popScope();
-    b.setInsertionPointToEnd(block);
-    if (isa<scf::ConditionOp>(from.getTerminator()))
-      scf::ConditionOp::create(b, source.getLoc(), operands.front(),
-                               ArrayRef<Value>(operands).drop_front());
-    else
-      scf::YieldOp::create(b, source.getLoc(), operands);
-    return success();
-  };
-  if (failed(emitRegion(source.getBefore().front(), created.getBefore(),
-                        beforeTypes)) ||
-      failed(emitRegion(source.getAfter().front(), created.getAfter(),
-                        resultTypes)))
-    return failure();
-  bindResults(source.getResults(), created, slots, lane);
-  return success();
 }
 
 LogicalResult KernelLowering::lowerTransposedStore(tile::ParallelOp op) {

@@ -285,4 +285,37 @@ func.func @not_repeated(%g: i32) {
   }
   return
 }
+
+// Packed storage: eight neighbours of a thread are four bytes, loaded once as a vector though the registers of another
+// row lie between them (operand A of mma.sync with runs along K); the amounts of the shifts are constants.
+// CHECK-LABEL: func.func @packed
+func.func @packed() {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(32) {
+  ^bb0(%bx: i32):
+    %c2 = arith.constant 2 : i32
+    %c4 = arith.constant 4 : i32
+    %c15 = arith.constant 15 : i32
+    %p = tile.alloc "p" {tile.shared_offset = 0 : i64} : !tile.buffer<16x16xui8, shared, #tile.shared_layout<order = [1, 0], panel = 16, swizzle = 0>>
+    %f = tile.alloc "f" : !tile.buffer<16x32xi32, fragment, #tile.fragment_layout<[16, 32], threads = [(4, 1, 8), (8, 0, 1)], registers = [(2, 1, 1), (2, 0, 8), (4, 1, 2)]>>
+    // CHECK: tile_gpu.shared_load %[[ROW:.*]] {alignment = 4 : i64} : vector<4xi8>
+    // CHECK: tile_gpu.shared_load %[[ROW]] + 128 {alignment = 4 : i64} : vector<4xi8>
+    // CHECK-NOT: shared_load
+    // CHECK: arith.shrui %{{.*}}, %c4_i32
+    // CHECK-NOT: arith.remui
+    // CHECK: tile_gpu.write_fragment
+    tile.parallel [16, 32] attributes {layout = #tile.fragment_layout<[16, 32], threads = [(4, 1, 8), (8, 0, 1)], registers = [(2, 1, 1), (2, 0, 8), (4, 1, 2)]>} {
+    ^bb0(%i: i32, %j: i32):
+      %half = arith.divui %j, %c2 : i32
+      %byte = tile.load %p[%i, %half] : !tile.buffer<16x16xui8, shared, #tile.shared_layout<order = [1, 0], panel = 16, swizzle = 0>> -> i8
+      %word = arith.extui %byte : i8 to i32
+      %odd = arith.remui %j, %c2 : i32
+      %amount = arith.muli %odd, %c4 : i32
+      %shifted = arith.shrui %word, %amount : i32
+      %number = arith.andi %shifted, %c15 : i32
+      tile.store %number, %f[%i, %j] : i32, !tile.buffer<16x32xi32, fragment, #tile.fragment_layout<[16, 32], threads = [(4, 1, 8), (8, 0, 1)], registers = [(2, 1, 1), (2, 0, 8), (4, 1, 2)]>>
+    }
+  }
+  return
+}
 }

@@ -130,6 +130,42 @@ TEST(mmaFragmentsFollowThePtxIsa) {
         }
 }
 
+TEST(runsAlongKPermuteTheSumsOfBothOperandsAlike) {
+  for (InstructionShape shape : kShapes)
+    for (int64_t factor : {1, 2, 4}) {
+      const int64_t run = factor * shape.k / 4, k = 8 * run;
+      const WarpGrid grid{2, 2, 1};
+      auto a = mmaOperandA(64, k, shape.bits, shape.k, grid, false, run);
+      auto b = mmaOperandB(k, 32, shape.bits, shape.k, grid, false, run);
+      REQUIRE(a && b);
+      EXPECT_EQ(a->innerAtoms, k / shape.k);
+      EXPECT_FALSE(a->layout.hasPadding());
+      std::set<int64_t> multiplied;
+      for (int64_t lane = 0; lane < 32; ++lane) {
+        for (int64_t atom = 0; atom < k / shape.k; ++atom)
+          for (int64_t i = 0; i < b->registersPerAtom; ++i) {
+            // Where the instruction expects one element along K of A and B,
+            // both hold the same one.
+            const int64_t atB =
+                b->layout.coordinates(lane, b->firstRegister(0, atom) + i)[0];
+            multiplied.insert(atB);
+            const Position wantB = operandB(shape.bits, shape.k, lane, i);
+            for (int64_t j = 0; j < a->registersPerAtom; ++j)
+              if (operandA(shape.bits, shape.k, lane, j).second == wantB.first)
+                EXPECT_EQ(a->layout.coordinates(
+                              lane, a->firstRegister(0, atom) + j)[1],
+                          atB);
+          }
+        // A thread's part of the first run are neighbours.
+        for (int64_t r = 0; r < run; ++r)
+          EXPECT_EQ(b->layout.coordinates(lane, r)[0], lane % 4 * run + r);
+      }
+      EXPECT_EQ(static_cast<int64_t>(multiplied.size()), k);
+    }
+  EXPECT_FALSE(mmaOperandA(64, 64, 16, 16, WarpGrid{}, false, 6));
+  EXPECT_FALSE(mmaOperandA(64, 32, 16, 16, WarpGrid{}, false, 16));
+}
+
 TEST(accumulatorsFeed16BitOperandsWithoutMovement) {
   // The second product of attention: P = S of the first, 16-bit.
   auto s = mmaAccumulator(64, 96, WarpGrid{4, 1, 1});

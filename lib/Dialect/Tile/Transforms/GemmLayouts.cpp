@@ -33,19 +33,23 @@ std::optional<MmaSyncChoice> mlir::tile::getMmaSyncChoice(GemmOp op) {
   result.grid.warpsM = warps[0];
   result.grid.warpsN = warps[1];
   result.grid.replicas = warps.size() == 3 ? warps[2] : 1;
+  if (auto run = choice.getArguments().getAs<IntegerAttr>("run"))
+    result.run = run.getInt();
   return result;
 }
 
 DictionaryAttr mlir::tile::getMmaSyncArguments(MLIRContext *context,
                                                const MmaSyncChoice &choice) {
   Builder builder(context);
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("instruction", builder.getI64ArrayAttr(
-                                               {choice.m, choice.n, choice.k})),
-       builder.getNamedAttr(
-           "warps",
-           builder.getI64ArrayAttr({choice.grid.warpsM, choice.grid.warpsN,
-                                    choice.grid.replicas}))});
+  NamedAttrList arguments;
+  arguments.set("instruction",
+                builder.getI64ArrayAttr({choice.m, choice.n, choice.k}));
+  if (choice.run)
+    arguments.set("run", builder.getI64IntegerAttr(choice.run));
+  arguments.set("warps",
+                builder.getI64ArrayAttr({choice.grid.warpsM, choice.grid.warpsN,
+                                         choice.grid.replicas}));
+  return arguments.getDictionary(context);
 }
 
 layout::Result<layout::MmaFragment>
@@ -57,10 +61,12 @@ mlir::tile::getMmaSyncFragment(GemmOp op, GemmOperand operand) {
   switch (operand) {
   case GemmOperand::A:
     return layout::mmaOperandA(m, k, op.getA().getType().getElementBits(),
-                               choice->k, choice->grid, op.getTransposeA());
+                               choice->k, choice->grid, op.getTransposeA(),
+                               choice->run);
   case GemmOperand::B:
     return layout::mmaOperandB(k, n, op.getB().getType().getElementBits(),
-                               choice->k, choice->grid, op.getTransposeB());
+                               choice->k, choice->grid, op.getTransposeB(),
+                               choice->run);
   case GemmOperand::C:
     return layout::mmaAccumulator(m, n, choice->grid);
   }

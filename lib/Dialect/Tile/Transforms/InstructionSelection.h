@@ -33,6 +33,11 @@ struct PartitionPolicy {
 };
 PartitionPolicy getPartitionPolicy(GemmOp op);
 
+/// Is an operand unpacked in registers from elements of another width, while
+/// the other one lies in shared memory in rows along K? Then threads may take
+/// neighbours along K (`run` of MmaSyncChoice).
+bool isUnpackedInRegisters(GemmOp op);
+
 /// Sets the choice of a copy: between tensors and shared memory `tma` where
 /// possible, else what selectThreadCopy takes, saying why not TMA.
 LogicalResult selectCopy(CopyOp op, TargetAttr target,

@@ -142,6 +142,62 @@ static GemmOp findRegisterPartner(GemmOp op) {
   return partner;
 }
 
+/// Is everything in `buffer` written by loops that read elements of another
+/// width from memory and no other fragment of the same rank? Such loops take
+/// any layout.
+static bool isUnpacked(Value buffer) {
+  AllocOp alloc = getAllocation(buffer);
+  auto type = cast<BufferType>(buffer.getType());
+  if (!alloc || !type.isFragment() || alloc.getResult() != buffer)
+    return false;
+  bool converts = false;
+  for (Operation *user : alloc->getUsers()) {
+    if (isa<GemmOp>(user))
+      continue;
+    auto store = dyn_cast<StoreOp>(user);
+    auto loop = store ? store->getParentOfType<ParallelOp>() : ParallelOp();
+    if (!loop)
+      return false;
+    bool free = true;
+    loop.walk([&](LoadOp load) {
+      auto source = dyn_cast<BufferType>(load.getSource().getType());
+      if (source && source.isFragment())
+        free &= source.getRank() < type.getRank();
+      else if (!source || source.isShared())
+        converts |=
+            getElementBits(getStorageElementType(load.getSource().getType())) !=
+            type.getElementBits();
+    });
+    if (!free)
+      return false;
+  }
+  return converts;
+}
+
+bool mlir::tile::isUnpackedInRegisters(GemmOp op) {
+  Value a = op.getA(), b = op.getB();
+  // The other operand is read in the same order from rows along K.
+  if (isUnpacked(a))
+    return cast<BufferType>(b.getType()).isShared() && op.getTransposeB();
+  if (isUnpacked(b))
+    return cast<BufferType>(a.getType()).isShared() && !op.getTransposeA();
+  return false;
+}
+
+/// Neighbours along K per thread for an operand that is unpacked in registers:
+/// 32 bytes, which the other operand gives from swizzled rows without bank
+/// conflicts, or less if K is short.
+static int64_t getRun(GemmOp op, const MmaSyncChoice &choice) {
+  int64_t bits = op.getA().getType().getElementBits();
+  if (!isUnpackedInRegisters(op))
+    return 0;
+  int64_t least = choice.k / 4;
+  for (int64_t run = 32 * 8 / bits; run >= least; run /= 2)
+    if (run % least == 0 && op.getK() % (4 * run) == 0)
+      return run;
+  return 0;
+}
+
 static LogicalResult verifySpaces(GemmOp op) {
   auto check = [&](StringRef operand, Value value,
                    bool accumulator) -> LogicalResult {
@@ -301,6 +357,7 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
           busy, rows->numWarps());
     }
   }
+  choice.run = getRun(op, choice);
 
   std::string instruction =
       llvm::formatv("mma.sync.m16n8k{0} {1} x {2} -> {3}", choice.k,
@@ -320,6 +377,10 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
       reason += "; B is read element by element because K is not contiguous";
   }
   reason += policy.reason;
+  if (choice.run)
+    reason += llvm::formatv("; each thread takes {0} neighbours along K, to "
+                            "unpack whole words",
+                            choice.run);
   if (choice.grid.replicas > 1)
     reason += llvm::formatv("; {0} of {1} warps repeat the work of others",
                             choice.grid.numWarps() -

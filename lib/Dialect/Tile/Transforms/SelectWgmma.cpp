@@ -18,6 +18,10 @@ namespace layout = ::tilemlir::layout;
 /// Threads of a block at most.
 static constexpr int64_t kMaxThreads = 1024;
 
+/// Columns up to which unpacking an operand in registers takes longer than
+/// mma.sync takes to read the other one from shared memory.
+static constexpr int64_t kMaxUnpackedColumns = 64;
+
 /// Empty when wgmma multiplies these types into this accumulator.
 static std::string refuseTypes(GemmOp op, bool isRounded) {
   Type a = op.getA().getType().getElementType();
@@ -77,6 +81,14 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op, TargetAttr target,
                       .str());
   if (!op.getB().getType().isShared())
     return refuse("wgmma reads B from shared memory, it is in a fragment");
+
+  if (op.getA().getType().isFragment() && isUnpackedInRegisters(op) &&
+      op.getN() <= kMaxUnpackedColumns)
+    return refuse(llvm::formatv("wgmma fixes where threads hold K, but A ({0}) "
+                                "is unpacked in registers for {1} columns "
+                                "only",
+                                getUserName(op.getA()), op.getN())
+                      .str());
 
   WgmmaChoice choice;
   choice.registerA = op.getA().getType().isFragment();

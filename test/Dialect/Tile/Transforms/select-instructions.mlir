@@ -343,6 +343,74 @@ func.func @gemm(%n: i32) {
 
 // -----
 
+// A is unpacked in registers from narrower elements: threads take neighbours along K, also instead of wgmma, which fixes
+// where they hold K.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<mma_sync, "mma.sync.m16n8k16 f16 x f16 -> f32 on sm_90a; wgmma fixes where threads hold K, but A (a) is unpacked in registers for 16 columns only; warps along M because A is in registers; each thread takes 16 neighbours along K, to unpack whole words", {instruction = [16, 8, 16], run = 16 : i64, warps = [4, 1, 1]}>
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %packed = tile.alloc "packed" : !tile.buffer<64x64xi8, shared>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, fragment>
+    %b = tile.alloc "b" : !tile.buffer<16x64xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x16xf32, fragment>
+    tile.parallel [64, 64] {
+    ^bb0(%i: i32, %j: i32):
+      %x = tile.load %packed[%i, %j] : !tile.buffer<64x64xi8, shared> -> i8
+      %y = arith.sitofp %x : i8 to f16
+      tile.store %y, %a[%i, %j] : f16, !tile.buffer<64x64xf16, fragment>
+    }
+    tile.gemm %a, %b, %c {transpose_b} : !tile.buffer<64x64xf16, fragment>, !tile.buffer<16x64xf16, shared>, !tile.buffer<64x16xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
+// Rows of the other operand are not along K: the order of the instruction.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<mma_sync, "mma.sync.m16n8k16 f16 x f16 -> f32 on sm_80; warps along M because A is in registers", {instruction = [16, 8, 16], warps = [4, 1, 1]}>
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %packed = tile.alloc "packed" : !tile.buffer<64x64xi8, shared>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, fragment>
+    %b = tile.alloc "b" : !tile.buffer<64x16xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x16xf32, fragment>
+    tile.parallel [64, 64] {
+    ^bb0(%i: i32, %j: i32):
+      %x = tile.load %packed[%i, %j] : !tile.buffer<64x64xi8, shared> -> i8
+      %y = arith.sitofp %x : i8 to f16
+      tile.store %y, %a[%i, %j] : f16, !tile.buffer<64x64xf16, fragment>
+    }
+    tile.gemm %a, %b, %c : !tile.buffer<64x64xf16, fragment>, !tile.buffer<64x16xf16, shared>, !tile.buffer<64x16xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
+// Access widths count the elements of memory, whatever registers convert them to.
+module attributes {tile.target = #tile.target<"sm_80">} {
+// CHECK: tile.copy
+// CHECK-SAME: #tile.choice<simt, "per-thread accesses of 16 bytes", {bytes = 16 : i64}>
+func.func @copy(%A: memref<?x?xbf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%y: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x32xf32, fragment>
+    tile.copy %A[%c0, %c0] [64, 32] to %a[%c0, %c0] [64, 32] : memref<?x?xbf16> to !tile.buffer<64x32xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
 // A in registers: warps along M, so that it is not replicated.
 module attributes {tile.target = #tile.target<"sm_80">} {
 // CHECK: tile.gemm

@@ -15,11 +15,13 @@
 
 namespace mlir::tile {
 
-/// What `#tile.choice<mma_sync, ..., {instruction = [m, n, k], warps = [..]}>`
-/// says.
+/// What `#tile.choice<mma_sync, ..., {instruction = [m, n, k], run = r, warps =
+/// [..]}>` says.
 struct MmaSyncChoice {
   int64_t m = 16, n = 8, k = 16;
   ::tilemlir::layout::WarpGrid grid;
+  /// Neighbours along K that each thread takes; 0 is the instruction's order.
+  int64_t run = 0;
 };
 
 /// The choice of a `mma_sync` gemm; nullopt for any other gemm.
