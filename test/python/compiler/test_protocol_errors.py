@@ -35,17 +35,17 @@ EXPECTED = {
     "nobody_begins": """
 «T.named_barrier_sync(1, 256)»: error: deadlock: T.ws(0) waits at named barrier 1 (128 of 256 threads) since «T.named_barrier_sync(1, 256)»; T.ws(1) waits at named barrier 2 (128 of 256 threads) since «T.named_barrier_sync(2, 256)» [verification]
 «T.named_barrier_sync(2, 256)»: note: T.ws(1) waits here
-«T.named_barrier_sync(1, 256)»: note: T.ws(0), last step: sync_threads, iteration 0 of the loop («for _ in T.serial(3):»)
-«T.named_barrier_sync(2, 256)»: note: T.ws(1), last step: sync_threads, iteration 0 of the loop («for _ in T.serial(3):»)
+«T.named_barrier_sync(1, 256)»: note: T.ws(0), last step: sync_threads of named barrier 1, iteration 0 of the loop («for _ in T.serial(3):»)
+«T.named_barrier_sync(2, 256)»: note: T.ws(1), last step: sync_threads of named barrier 2, iteration 0 of the loop («for _ in T.serial(3):»)
 """,
     "turn_too_early": """
 «T.copy(s, A)»: error: early read: copy_async of T.ws(1) reads s while fill of T.ws(0) may still fill it [verification]
 «T.clear(s)»: note: the other access is here
-«T.named_barrier_arrive(2, 256)»: note: T.ws(0), 3 before: named_arrive, iteration 0 of the loop («for _ in T.serial(3):»)
+«T.named_barrier_arrive(2, 256)»: note: T.ws(0), 3 before: named_arrive of named barrier 2, iteration 0 of the loop («for _ in T.serial(3):»)
 «T.clear(s)»: note: T.ws(0), 2 before: sync_threads, iteration 0 of the loop («for _ in T.serial(3):»)
 «T.clear(s)»: note: T.ws(0), 1 before: fill to s, iteration 0 of the loop («for _ in T.serial(3):»)
-«T.named_barrier_sync(1, 256)»: note: T.ws(0), last step: sync_threads, iteration 0 of the loop («for _ in T.serial(3):»)
-«T.named_barrier_sync(2, 256)»: note: T.ws(1), 2 before: sync_threads, iteration 0 of the loop («for _ in T.serial(3):»)
+«T.named_barrier_sync(1, 256)»: note: T.ws(0), last step: sync_threads of named barrier 1, iteration 0 of the loop («for _ in T.serial(3):»)
+«T.named_barrier_sync(2, 256)»: note: T.ws(1), 2 before: sync_threads of named barrier 2, iteration 0 of the loop («for _ in T.serial(3):»)
 «T.copy(s, A)»: note: T.ws(1), 1 before: bulk_wait, iteration 0 of the loop («for _ in T.serial(3):»)
 «T.copy(s, A)»: note: T.ws(1), last step: copy_async from s, iteration 0 of the loop («for _ in T.serial(3):»)
 """,
@@ -57,7 +57,7 @@ EXPECTED = {
 «T.mbarrier_arrive(empty[step % 2])»: note: warp 0 of T.ws(0), last step: barrier_arrive empty[0], iteration 0 of the loop («for step in T.serial(8):»)
 «T.mbarrier_wait_parity(empty[step % 2], ((step // 2) % 2) ^ 1)»: note: warp 4 of T.ws(1), 3 before: barrier_wait empty[0], parity 1, iteration 0 of the loop («for step in T.serial(8):»)
 «T.tma_copy(A[step * 64, 0], s[step % 2, :, :], barrier=full[step % 2])»: note: warp 4 of T.ws(1), 2 before: barrier_expect_tx full[0], iteration 0 of the loop («for step in T.serial(8):»)
-«T.tma_copy(A[step * 64, 0], s[step % 2, :, :], barrier=full[step % 2])»: note: warp 4 of T.ws(1), 1 before: copy_async full[0] to s, iteration 0 of the loop («for step in T.serial(8):»)
+«T.tma_copy(A[step * 64, 0], s[step % 2, :, :], barrier=full[step % 2])»: note: warp 4 of T.ws(1), 1 before: copy_async full[0] to slot 0 of s, iteration 0 of the loop («for step in T.serial(8):»)
 «T.mbarrier_arrive(full[step % 2])»: note: warp 4 of T.ws(1), last step: barrier_arrive full[0], iteration 0 of the loop («for step in T.serial(8):»)
 """,
 }

@@ -80,6 +80,10 @@ private:
     int64_t parity;
     /// Of the loops around it, outermost first: which one, which iteration.
     SmallVector<std::pair<int, int64_t>, 2> iterations;
+    /// The memory that it touches, written if there is one, and the slot; -1.
+    int memory = -1;
+    int64_t cell = -1;
+    bool isWrite = false;
   };
   /// A branch that some lanes of a warp take.
   struct Split {
@@ -266,6 +270,7 @@ private:
   void remember(Agent &agent, const SyncStep &step, int barrier = -1,
                 int64_t parity = 0);
   void addTraces(SyncFault &fault);
+  std::string nameMemory(int memory, int64_t cell) const;
 
   static void join(SyncClock &into, const SyncClock &from) {
     for (size_t i = 0, e = from.size(); i < e; ++i)

@@ -139,6 +139,11 @@ bool SyncExecution::giveUp(const SyncStep &step, const Twine &reason) {
   return true;
 }
 
+std::string SyncExecution::nameMemory(int memory, int64_t cell) const {
+  std::string name = getUserName(program.memories[memory].buffer);
+  return cell < 0 ? name : "slot " + std::to_string(cell) + " of " + name;
+}
+
 static std::string nameOperation(Operation *op) {
   return op->getName().stripDialect().str();
 }
@@ -147,9 +152,7 @@ void SyncExecution::failAccess(const Record &before, const Record &now,
                                int memoryIndex, int64_t cell, int otherMemory) {
   int index = now.agent;
   const SyncMemory &memory = program.memories[memoryIndex];
-  std::string place = getUserName(memory.buffer);
-  if (memory.cells > 1)
-    place = "slot " + std::to_string(cell) + " of " + place;
+  std::string place = nameMemory(memoryIndex, memory.cells > 1 ? cell : -1);
   std::string mine = nameOperation(now.step->op);
   std::string other =
       nameOperation(before.step->op) + " of " + nameAgent(before.agent);
@@ -183,6 +186,26 @@ void SyncExecution::remember(Agent &agent, const SyncStep &step, int barrier,
   for (int loop : agent.inside)
     if (program.loops[loop].isFollowed)
       entry.iterations.emplace_back(loop, agent.loops[loop].iteration);
+  if (step.kind == StepKind::CopyAsync || step.kind == StepKind::Access ||
+      step.kind == StepKind::GemmAsync)
+    for (int index = 0; index < step.numAccesses; ++index) {
+      const AccessTemplate &access = program.accesses[step.firstAccess + index];
+      const SyncMemory &memory = program.memories[access.memory];
+      // What it writes, else what it reads, of the memory that is followed.
+      if ((entry.memory >= 0 && !access.isWrite) || memory.isFragment)
+        continue;
+      entry.memory = access.memory;
+      entry.isWrite = access.isWrite;
+      entry.cell = -1;
+      if (memory.cells == 1)
+        continue;
+      const AccessRange &slot = access.region.front();
+      SymbolicValue base;
+      if (slot.base >= 0)
+        base = expressions.resolve(agent.values[slot.base]);
+      if (base.isKnown && slot.size == 1)
+        entry.cell = base.value + slot.offset;
+    }
   agent.trace.push_back(std::move(entry));
 }
 
@@ -206,20 +229,13 @@ std::string SyncExecution::describe(const TraceEntry &entry) const {
     text += ", parity " + std::to_string(entry.parity);
   if (entry.step->kind == StepKind::MmaWait)
     text += ", pending " + std::to_string(entry.step->number);
-  if (entry.step->kind == StepKind::CopyAsync ||
-      entry.step->kind == StepKind::Access) {
-    // What it writes, else what it reads, of the memory that is followed.
-    const AccessTemplate *shown = nullptr;
-    for (int index = 0; index < entry.step->numAccesses; ++index) {
-      const AccessTemplate &access =
-          program.accesses[entry.step->firstAccess + index];
-      if (!shown || access.isWrite)
-        shown = &access;
-    }
-    if (shown)
-      text += (shown->isWrite ? " to " : " from ") +
-              getUserName(program.memories[shown->memory].buffer);
-  }
+  if ((entry.step->kind == StepKind::SyncThreads ||
+       entry.step->kind == StepKind::NamedArrive) &&
+      entry.step->subject > 0)
+    text += " of named barrier " + std::to_string(entry.step->subject);
+  if (entry.memory >= 0)
+    text += (entry.isWrite ? " to " : " from ") +
+            nameMemory(entry.memory, entry.cell);
   return text + describeIterations(entry);
 }
 

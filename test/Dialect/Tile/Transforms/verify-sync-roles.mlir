@@ -36,6 +36,31 @@ func.func @ping_pong(%n: i32) {
   return
 }
 
+// The same with the roles inside of a loop that all threads run.
+func.func @roles_in_a_loop(%n: i32) {
+  tile.kernel "roles_in_a_loop" grid(%n) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.0 : f16
+    %s = tile.alloc "s" : !cell
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      tile.warp_specialize [#first] {
+        tile.fill %s, %zero : !cell, f16
+        tile.named_arrive {id = 2 : i64, count = 256 : i64}
+        tile.sync_threads {id = 1 : i64, count = 256 : i64}
+      }
+      tile.warp_specialize [#second] {
+        %f = tile.alloc "f" : !held
+        tile.sync_threads {id = 2 : i64, count = 256 : i64}
+        tile.copy %s[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !cell to !held
+        tile.named_arrive {id = 1 : i64, count = 256 : i64}
+      }
+    }
+  }
+  return
+}
+
 // Each waits for its turn first.
 func.func @nobody_begins(%n: i32) {
   tile.kernel "nobody_begins" grid(%n) threads(256) {
