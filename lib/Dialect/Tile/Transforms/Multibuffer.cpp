@@ -94,6 +94,31 @@ static bool isInSteadyLoop(Operation *op) {
   return false;
 }
 
+/// The issue part around `op`; null elsewhere.
+static Operation *getIssuePart(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent && !isa<KernelOp>(parent);
+       parent = parent->getParentOp())
+    if (getPipeline(parent, PipelineRole::Issue))
+      return parent;
+  return nullptr;
+}
+
+/// Whether the part that runs ahead uses what `copy` writes in another way.
+static bool isUsedAhead(CopyOp copy) {
+  Operation *part = getIssuePart(copy);
+  if (!part)
+    return false;
+  SmallVector<BufferAccess> accesses, mine;
+  collectNestedAccesses(part, accesses);
+  collectAccesses(copy, mine);
+  for (const BufferAccess &write : mine)
+    for (const BufferAccess &access : accesses)
+      if (write.isWrite && access.op != copy && access.root == write.root &&
+          mayOverlap(write.region, access.region))
+        return true;
+  return false;
+}
+
 /// Copies chosen as cp.async become asynchronous, except where waiting for them
 /// would also wait for the tiles of later iterations.
 static LogicalResult makeAsynchronous(KernelOp kernel) {
@@ -113,6 +138,14 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
           copy.getChoice()->getArguments()));
       continue;
     }
+    if (isUsedAhead(copy)) {
+      copy.setChoiceAttr(ChoiceAttr::get(
+          copy.getContext(), Path::Simt,
+          "its destination is used again by what runs ahead, which would have "
+          "to wait for cp.async",
+          copy.getChoice()->getArguments()));
+      continue;
+    }
     makeAsynchronous(copy);
   }
   return success();
@@ -123,6 +156,7 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TileMultibufferPass::expandKernel(KernelOp kernel) {
+  recordOrder(kernel);
   if (failed(expandRings(kernel)))
     return failure();
   llvm::MapVector<Value, SmallVector<PipelinedOp>> loopsOf;
@@ -190,6 +224,7 @@ LogicalResult TileMultibufferPass::expandKernel(KernelOp kernel) {
     eraseViews(buffer);
     buffer.getDefiningOp()->erase();
   }
+  eraseOrder(kernel);
   eraseUnusedVariables(kernel);
   return makeAsynchronous(kernel);
 }

@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
 
+#include "AsyncProxy.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -284,6 +286,25 @@ static bool alwaysRunsBefore(Operation *first, Operation *second,
   });
 }
 
+/// Whether `op` is a copy that goes on when the next operation begins.
+static bool isAsynchronous(Operation *op) {
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && copy.getChoice() &&
+         (copy.getChoice()->getPath() == Path::CpAsync ||
+          copy.getChoice()->getPath() == Path::Tma);
+}
+
+/// Whether both operations are in different branches of one condition.
+static bool areAlternatives(Operation *lhs, Operation *rhs) {
+  for (Operation *op = lhs; op; op = op->getParentOp()) {
+    auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp());
+    if (!branch || !branch->isAncestor(rhs))
+      continue;
+    return !op->getParentRegion()->isAncestor(rhs->getParentRegion());
+  }
+  return false;
+}
+
 /// Whether a loop inside of `loop` holds both operations.
 static bool shareInnerLoop(Operation *lhs, Operation *rhs, PipelinedOp loop) {
   for (Operation *parent = lhs->getParentOp(); parent != loop;
@@ -445,6 +466,17 @@ private:
                    : name + " is also written by " + describeForUser(access.op);
       writes.push_back(&access);
     }
+    for (const BufferAccess *copy : writes)
+      if (isAsynchronous(copy->op) && writesAgain(copy->op, buffer))
+        return name + " is written again and again by " +
+               describeForUser(copy->op) + " in a loop inside";
+    for (const BufferAccess *copy : writes)
+      for (const BufferAccess *write : writes)
+        if (isAsynchronous(copy->op) && write->op != copy->op &&
+            mayOverlap(copy->region, write->region) &&
+            !areAlternatives(copy->op, write->op))
+          return name + " is also written by " + describeForUser(write->op) +
+                 ", which would have to wait for " + describeForUser(copy->op);
     for (const BufferAccess *read : reads) {
       for (const BufferAccess *write : writes) {
         if (position[read->op] <= position[write->op] ||
@@ -457,6 +489,16 @@ private:
                " that an earlier iteration wrote";
     }
     return std::nullopt;
+  }
+
+  /// Whether a loop inside of the pipelined one lets `op` write a place of
+  /// `buffer` more than once.
+  bool writesAgain(Operation *op, Value buffer) {
+    for (Operation *inner = op->getParentOp(); inner != loop;
+         inner = inner->getParentOp())
+      if (isLoop(inner) && !staysApart(op, buffer, inner))
+        return true;
+    return false;
   }
 
   /// Whether every element that `read` may touch was written in its iteration.
@@ -520,6 +562,26 @@ FailureOr<OutsideUses> mlir::tile::getOutsideUses(Value buffer,
   return uses;
 }
 
+/// Whether every iteration of `loop` writes all elements that `read` may touch.
+static bool isWrittenInEachIteration(PipelinedOp loop,
+                                     const BufferAccess &read) {
+  SmallVector<BufferAccess> accesses;
+  collectNestedAccesses(loop, accesses);
+  SmallVector<ArrayRef<IndexRange>> parts;
+  for (const BufferAccess &access : accesses) {
+    if (!access.isWrite || !access.isExact || access.root != read.root)
+      continue;
+    auto guards = getGuards(access.op, loop);
+    if (succeeded(guards) && guards->empty())
+      parts.push_back(access.region);
+  }
+  auto wide = getWholeRegion(read.root.getType());
+  for (auto [range, all] : llvm::zip(read.region, wide))
+    if (!range.base)
+      all = range;
+  return isCovered(wide, parts);
+}
+
 /// Why the uses of `buffer` outside of the loops that fill it do not allow
 /// slots. Each use must know its slot: the first one before the loop, that of
 /// the last iteration after it.
@@ -539,6 +601,20 @@ static Reason whyNotOutside(Value buffer, ArrayRef<PipelinedOp> loops) {
   FailureOr<OutsideUses> uses = getOutsideUses(buffer, loops.front());
   if (failed(uses))
     return text;
+  for (Operation *user : uses->after) {
+    SmallVector<BufferAccess> accesses;
+    Operation *leaf = user;
+    if (auto parallel = user->getParentOfType<ParallelOp>())
+      leaf = parallel;
+    collectAccesses(leaf, accesses);
+    for (const BufferAccess &access : accesses)
+      if (access.root == buffer && (!access.isWrite || access.isAtomic) &&
+          !isWrittenInEachIteration(loops.front(), access))
+        return "'" + getUserName(buffer) + "' is also used by " +
+               describeForUser(leaf) +
+               " outside of the loop, which may see elements that the last "
+               "iteration did not write";
+  }
   bool repeats = false;
   for (Operation *parent = loops.front()->getParentOp();
        parent && !isa<KernelOp>(parent); parent = parent->getParentOp())

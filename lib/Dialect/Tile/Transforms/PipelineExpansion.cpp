@@ -16,6 +16,24 @@ using namespace mlir;
 using namespace mlir::tile;
 
 static constexpr StringLiteral kAhead = "tile.ahead";
+static constexpr StringLiteral kPosition = "tile.position";
+
+void mlir::tile::recordOrder(KernelOp kernel) {
+  kernel.walk([&](PipelinedOp loop) {
+    if (!loop.getOrder())
+      return;
+    OpBuilder builder(loop.getContext());
+    size_t entry = 0;
+    for (Operation &op : *loop.getBodyBlock())
+      if (isScheduled(&op) && entry < loop.getOrder()->size())
+        op.setAttr(kPosition,
+                   builder.getI64IntegerAttr((*loop.getOrder())[entry++]));
+  });
+}
+
+void mlir::tile::eraseOrder(KernelOp kernel) {
+  kernel.walk([](Operation *op) { op->removeAttr(kPosition); });
+}
 
 SmallVector<Operation *> mlir::tile::getProducers(PipelinedOp loop) {
   SmallVector<Operation *> producers;
@@ -222,13 +240,10 @@ void PipelineExpander::readSchedule() {
     ahead = producers.front()->getAttrOfType<IntegerAttr>(kAhead).getInt();
   // Operations in the order of a step; the lists name the effectful ones.
   SmallVector<std::pair<int64_t, Operation *>> sequence;
-  if (loop.getOrder()) {
-    size_t entry = 0;
-    for (Operation &op : *loop.getBodyBlock())
-      if (isScheduled(&op) && entry < loop.getOrder()->size())
-        sequence.emplace_back((*loop.getOrder())[entry++], &op);
-    llvm::stable_sort(sequence, llvm::less_first());
-  }
+  for (Operation &op : *loop.getBodyBlock())
+    if (auto position = op.getAttrOfType<IntegerAttr>(kPosition))
+      sequence.emplace_back(position.getInt(), &op);
+  llvm::stable_sort(sequence, llvm::less_first());
   IssueGroup front{0, {}, {}, nullptr};
   SmallVector<IssueGroup> later;
   llvm::SmallDenseSet<Operation *> placed;
@@ -371,6 +386,7 @@ Value PipelineExpander::advance(Value slot) {
 
 ExpandedPipeline PipelineExpander::expand(bool needsLastSlot) {
   readSchedule();
+  Operation *front = loop->getPrevNode();
   bool overlaps = !groups.empty();
   ExpandedPipeline result;
   Value lastStart;
@@ -458,6 +474,12 @@ ExpandedPipeline PipelineExpander::expand(bool needsLastSlot) {
     steady->setAttr(attr.getName(), attr.getValue());
   if (ChoiceAttr choice = loop.getChoiceAttr())
     steady->setAttr("tile.loop_choice", choice);
+  // What the loop has become stays together in the order of a loop around it.
+  if (Attribute position = loop->getAttr(kPosition))
+    for (Operation *op = loop->getPrevNode(); op && op != front;
+         op = op->getPrevNode())
+      if (isScheduled(op))
+        op->setAttr(kPosition, position);
   loop.erase();
   return result;
 }

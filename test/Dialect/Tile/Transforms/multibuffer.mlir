@@ -280,3 +280,51 @@ func.func @slots_of_panels(%B: memref<1024x1024xf16>) {
   }
   return
 }
+
+// -----
+// The order of a loop counts the operations in it as they were: what a loop in it becomes stays together, in its place.
+// CHECK-LABEL: func.func @loop_in_loop
+// CHECK: tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>
+// CHECK: scf.for
+// CHECK: tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>
+// CHECK: tile.fill %acc
+// CHECK: tile.subview %a[%c0
+// CHECK: tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>
+// CHECK: tile.subview %a[%c1
+// CHECK: tile.pipeline = #tile.pipeline<issue, slots = 3, ahead = 2>
+// CHECK: scf.for
+// CHECK: tile.pipeline = #tile.pipeline<steady, slots = 3, ahead = 2>
+// CHECK: tile.copy %{{.*}} to %held
+// CHECK: tile.pipeline = #tile.pipeline<steady, slots = 2, ahead = 1>
+// CHECK-NOT: tile.position
+func.func @loop_in_loop(%A: memref<?xf32>, %D: memref<?xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc "a" : !tile.buffer<64xf32, shared>
+    %d = tile.alloc "d" : !tile.buffer<64xf32, shared>
+    %acc = tile.alloc "acc" : !tile.buffer<64xf32, fragment>
+    %held = tile.alloc "held" : !tile.buffer<64xf32, fragment>
+    tile.pipelined %c0 to %n stages(2) attributes {choice = #tile.choice<cp_async, "r">, stage = array<i64: 1, 1, 0, 1>, order = array<i64: 1, 2, 0, 3>} {
+    ^bb0(%i: i32):
+      tile.fill %acc, %zero : !tile.buffer<64xf32, fragment>, f32
+      tile.pipelined %c0 to %n stages(3) attributes {choice = #tile.choice<cp_async, "r">, stage = array<i64: 0, 2>, order = array<i64: 0, 1>} {
+      ^bb0(%k: i32):
+        tile.copy %A[%k] [64] to %a[%c0] [64] {choice = #tile.choice<cp_async, "r">, tile.ahead = 2 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+        tile.parallel [64] {
+        ^bb0(%p: i32):
+          %x = tile.load %a[%p] : !tile.buffer<64xf32, shared> -> f32
+          %y = tile.load %acc[%p] : !tile.buffer<64xf32, fragment> -> f32
+          %z = arith.addf %x, %y : f32
+          tile.store %z, %acc[%p] : f32, !tile.buffer<64xf32, fragment>
+        }
+      }
+      tile.copy %D[%i] [64] to %d[%c0] [64] {choice = #tile.choice<cp_async, "r">, tile.ahead = 1 : i64} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %d[%c0] [64] to %held[%c0] [64] : !tile.buffer<64xf32, shared> to !tile.buffer<64xf32, fragment>
+    }
+    tile.print "held"
+  }
+  return
+}

@@ -542,3 +542,110 @@ func.func @scores_ahead(%K: memref<?x32xf16>, %V: memref<?x32xf16>, %O: memref<3
   }
   return
 }
+
+// -----
+
+// What goes on by itself does not run ahead together with something else that writes the same elements; in two
+// branches of one condition it does.
+// CHECK-LABEL: func.func @written_twice
+// CHECK: tile.pipelined
+// CHECK-SAME: nothing runs ahead: copy (line {{[0-9]+}}): 'a' is also written by fill (line {{[0-9]+}}), which would have to wait for copy (line {{[0-9]+}})
+// CHECK: tile.pipelined
+// CHECK-SAME: loads of a run 2 iterations ahead in 3 slots
+func.func @written_twice(%A: memref<?x64xf16>, %B: memref<64x32xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %two = arith.constant 2.0 : f16
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      tile.fill %a, %two : !tile.buffer<64x64xf16, shared>, f16
+      tile.copy %a[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+    }
+  }
+  tile.kernel "l" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %two = arith.constant 2.0 : f16
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      %first = arith.cmpi slt, %k, %c4 : i32
+      scf.if %first {
+        tile.copy %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      } else {
+        tile.fill %a, %two : !tile.buffer<64x64xf16, shared>, f16
+      }
+      scf.if %first {
+        tile.copy %a[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The same elements again and again in a loop inside; other elements each time are fine.
+// CHECK-LABEL: func.func @written_in_a_loop
+// CHECK: tile.pipelined
+// CHECK-SAME: 'a' is written again and again by copy (line {{[0-9]+}}) in a loop inside
+// CHECK: tile.pipelined
+// CHECK-SAME: loads of a run 1 iteration ahead in 2 slots
+func.func @written_in_a_loop(%A: memref<?x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      scf.for %j = %c0 to %c2 step %c1 : i32 {
+        tile.copy %A[%j, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      }
+      tile.copy %a[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+    }
+  }
+  tile.kernel "l" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+      tile.copy %a[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// Behind the loop, slots hold what their iteration wrote, and nothing else.
+// CHECK-LABEL: func.func @partly_written
+// CHECK: tile.pipelined
+// CHECK-SAME: 'a' is also used by copy (line {{[0-9]+}}) outside of the loop, which may see elements that the last iteration did not write
+func.func @partly_written(%A: memref<?x64xf16>, %B: memref<64x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %two = arith.constant 2.0 : f16
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    tile.fill %a, %two : !tile.buffer<64x64xf16, shared>, f16
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.copy %A[%k, %c0] [32, 64] to %a[%c0, %c0] [32, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
+    }
+    tile.copy %a[%c0, %c0] [64, 64] to %B[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<64x64xf16>
+  }
+  return
+}

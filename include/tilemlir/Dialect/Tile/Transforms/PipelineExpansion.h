@@ -16,6 +16,14 @@ namespace mlir::tile {
 /// Operations of `loop` marked tile.ahead, not those of loops inside of it.
 SmallVector<Operation *> getProducers(PipelinedOp loop);
 
+/// Notes the place that the order of its loop gives to each operation: the
+/// lists of a loop count the operations of its body, which change when a loop
+/// in it is expanded.
+void recordOrder(KernelOp kernel);
+
+/// Removes the notes of `recordOrder`.
+void eraseOrder(KernelOp kernel);
+
 /// Operations other than views that use `buffer`, through any view.
 SmallVector<Operation *> getHandleUsers(Value buffer);
 
