@@ -58,8 +58,10 @@ public:
       for (const BufferAccess &access : all) {
         auto alloc = access.root.getDefiningOp<AllocOp>();
         if (access.isWrite && alloc && alloc.getType().isShared() &&
-            sharesMemory(source, alloc))
+            sharesMemory(source, alloc)) {
           order(store, access.op, /*read=*/true);
+          orderRelease(store, access.op);
+        }
       }
       orderIterations(store);
     }
@@ -72,6 +74,33 @@ private:
     int64_t pending;
     bool read;
   };
+
+  /// Another role overwrites a slot when it has been released, which then comes
+  /// after stores from it. `write` is that of the other role.
+  void orderRelease(CopyAsyncOp store, Operation *write) {
+    auto roles = store->getParentOfType<WarpSpecializeOp>();
+    if (!roles || !roles->isProperAncestor(write))
+      return;
+    Region *mine = store->getParentRegion(), *other = write->getParentRegion();
+    while (mine->getParentOp() != roles)
+      mine = mine->getParentRegion();
+    while (other->getParentOp() != roles)
+      other = other->getParentRegion();
+    if (mine == other)
+      return;
+    AllocOp gate;
+    for (Operation *op = write; op != roles && !gate; op = op->getParentOp())
+      for (Operation *before = op->getPrevNode(); before && !gate;
+           before = before->getPrevNode())
+        if (auto wait = dyn_cast<BarrierWaitOp>(before))
+          gate = getAllocation(wait.getBarriers());
+    if (!gate)
+      return;
+    mine->walk([&](BarrierArriveOp arrive) {
+      if (getAllocation(arrive.getBarriers()) == gate)
+        order(store, arrive, /*read=*/true);
+    });
+  }
 
   /// Stores of one place by different iterations are not ordered. Those of one
   /// iteration lie apart, or they would not be done by TMA; so the first of an

@@ -147,6 +147,7 @@ public:
 private:
   void findCounters(scf::ForOp loop);
   const SmallVector<Pending> &getAccesses(Operation *op);
+  std::optional<Pending> getPhase(Operation *op);
   Pending convert(const BufferAccess &access);
 
   bool conflict(const Pending &before, const Pending &now);
@@ -266,6 +267,34 @@ Pending BarrierPlanner::convert(const BufferAccess &access) {
   return item;
 }
 
+/// A thread that waits for a phase of an mbarrier reads it, and a copy that
+/// completes on the mbarrier writes it: the next phase must not end before all
+/// threads have seen that this one has. Programs order their own barriers.
+std::optional<Pending> BarrierPlanner::getPhase(Operation *op) {
+  if (kernel->hasAttr("tile.explicit"))
+    return std::nullopt;
+  Value barrier, index;
+  auto wait = dyn_cast<BarrierWaitOp>(op);
+  if (wait) {
+    barrier = wait.getBarriers();
+    index = wait.getIndex();
+  } else if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+    barrier = copy.getBarrier();
+    index = copy.getBarrierIndex();
+  }
+  if (!barrier)
+    return std::nullopt;
+  BufferAccess access;
+  access.op = op;
+  access.root = barrier;
+  access.isWrite = !wait;
+  if (std::optional<int64_t> slot = getConstantIntValue(index))
+    access.region = {IndexRange{Value(), *slot, 1}};
+  else
+    access.region = {IndexRange{index, 0, 1}};
+  return convert(access);
+}
+
 const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
   auto found = cache.find(op);
   if (found != cache.end())
@@ -290,6 +319,8 @@ const SmallVector<Pending> &BarrierPlanner::getAccesses(Operation *op) {
     else
       list.push_back(convert(access));
   }
+  if (std::optional<Pending> phase = getPhase(op))
+    list.push_back(*phase);
   scratchWrites[op] = std::move(scratch);
   return cache[op] = std::move(list);
 }
@@ -313,7 +344,9 @@ bool BarrierPlanner::conflict(const Pending &before, const Pending &now) {
     return false;
   if (before.root != now.root)
     return isTensor ? mayAlias : shareMemory(before.root, now.root);
-  if (leavesSyncToUser &&
+  auto type = dyn_cast<BufferType>(before.root.getType());
+  bool isBarrier = type && isa<BarrierType>(type.getElementType());
+  if (leavesSyncToUser && !isBarrier &&
       (isTensor || !before.root.getDefiningOp()->hasAttr("tile.slots")))
     return false;
   if (!mayOverlap(before.region, now.region) ||

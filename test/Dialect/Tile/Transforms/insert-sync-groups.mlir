@@ -63,3 +63,59 @@ func.func @products_of_copies(%A: memref<64x64xf16>) {
   }
   return
 }
+
+// Nobody reads the tile between two loads: still all threads have to see the end of a phase before the next one can end.
+// CHECK-LABEL: func.func @loads_without_reads
+// CHECK: scf.for
+// CHECK-NEXT: tile.sync_threads
+// CHECK-NEXT: tile.barrier_arrive %loaded
+// CHECK-NEXT: tile.copy_async
+// CHECK-NEXT: tile.barrier_wait
+func.func @loads_without_reads(%A: memref<64x64xf16>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "loads_without_reads" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    %loaded = tile.alloc "loaded" {tile.shared_offset = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %loaded {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    scf.for %k = %c0 to %n step %c1 : i32 {
+      tile.barrier_arrive %loaded[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+      tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %loaded[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">} : memref<64x64xf16> to !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+      tile.barrier_wait %loaded[%c0], %k : !tile.buffer<1x!tile.barrier, shared>
+    }
+  }
+  return
+}
+
+// A consumer stores from the slot of a ring by TMA: it gives the slot back when the store has read it.
+// CHECK-LABEL: func.func @stores_from_a_ring
+// CHECK: }, {
+// CHECK: tile.copy_async %a
+// CHECK-NEXT: tile.bulk_commit
+// CHECK-NEXT: tile.bulk_wait {pending = 0 : i64, read}
+// CHECK-NEXT: tile.barrier_arrive %empty
+func.func @stores_from_a_ring(%A: memref<64x64xf16>, %B: memref<64x64xf16>) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "stores_from_a_ring" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    %full = tile.alloc "full" {tile.shared_offset = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %full {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %empty = tile.alloc "empty" {tile.shared_offset = 8200 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %empty {arrivals = 4 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, single = true>, #tile.role<consumer, first = 4, warps = 4>] {
+      tile.barrier_wait %empty[%c0], %c1 : !tile.buffer<1x!tile.barrier, shared>
+      tile.barrier_arrive %full[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+      tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %full[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">} : memref<64x64xf16> to !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    }, {
+      tile.barrier_wait %full[%c0], %c0 : !tile.buffer<1x!tile.barrier, shared>
+      tile.copy_async %a[%c0, %c0] [64, 64] to %B[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>> to memref<64x64xf16>
+      tile.barrier_arrive %empty[%c0] warp : !tile.buffer<1x!tile.barrier, shared>
+    }
+  }
+  return
+}
