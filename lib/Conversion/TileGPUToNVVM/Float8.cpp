@@ -93,6 +93,38 @@ struct TruncPattern : LoweringPattern<arith::TruncFOp> {
   }
 };
 
+/// Integers to 8-bit floats, which arith's canonicalisation makes of a
+/// truncation of an exact float32. Where float32 is not exact, the result is
+/// the largest number either way.
+template <typename Op, typename LLVMOp>
+struct FromIntegerPattern : LoweringPattern<Op> {
+  using LoweringPattern<Op>::LoweringPattern;
+  LogicalResult
+  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isFloat8(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Type f32 = rewriter.getF32Type();
+    std::string name =
+        "llvm.nvvm.ff.to." + formatName(op.getType()).str() + ".rn";
+    Type result = this->getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOp(
+        op,
+        inPairs(rewriter, loc, adaptor.getIn(), result, [&](Value x, Value y) {
+          Value low = LLVMOp::create(rewriter, loc, f32, x);
+          Value high = LLVMOp::create(rewriter, loc, f32, y);
+          Value both = callIntrinsic(rewriter, loc, rewriter.getI16Type(), name,
+                                     {high, low});
+          Value pair = LLVM::BitcastOp::create(
+              rewriter, loc, VectorType::get({2}, rewriter.getI8Type()), both);
+          return std::make_pair(extractAt(rewriter, loc, pair, 0),
+                                extractAt(rewriter, loc, pair, 1));
+        }));
+    return success();
+  }
+};
+
 struct ExtPattern : LoweringPattern<arith::ExtFOp> {
   using LoweringPattern::LoweringPattern;
   LogicalResult
@@ -266,6 +298,20 @@ struct ExpandTrunc : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+template <typename Op> struct ExpandFromInteger : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isFloat8(op.getType()))
+      return failure();
+    auto type = cast<FloatType>(getElementTypeOrSelf(op.getType()));
+    return rewriteElements(op, rewriter, [&](Value x) {
+      Value wide = Op::create(rewriter, op.getLoc(), rewriter.getF32Type(), x);
+      return encode(rewriter, op.getLoc(), wide, type);
+    });
+  }
+};
+
 struct ExpandExt : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::ExtFOp op,
@@ -289,14 +335,17 @@ struct ExpandExt : OpRewritePattern<arith::ExtFOp> {
 
 void tilemlir::to_nvvm::populateFloat8Patterns(const Lowering &lowering,
                                                RewritePatternSet &patterns) {
-  patterns.add<TruncPattern, ExtPattern>(lowering);
+  patterns.add<TruncPattern, ExtPattern,
+               FromIntegerPattern<arith::SIToFPOp, LLVM::SIToFPOp>,
+               FromIntegerPattern<arith::UIToFPOp, LLVM::UIToFPOp>>(lowering);
 }
 
 LogicalResult tilemlir::to_nvvm::expandFloat8(Operation *root) {
   bool any =
       root->walk([](Operation *op) {
-            bool converts = isa<arith::TruncFOp>(op) &&
-                            isFloat8(op->getResult(0).getType());
+            bool converts =
+                isa<arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
+                isFloat8(op->getResult(0).getType());
             converts |=
                 isa<arith::ExtFOp>(op) && isFloat8(op->getOperand(0).getType());
             return converts ? WalkResult::interrupt() : WalkResult::advance();
@@ -305,7 +354,8 @@ LogicalResult tilemlir::to_nvvm::expandFloat8(Operation *root) {
   if (!any)
     return success();
   RewritePatternSet patterns(root->getContext());
-  patterns.add<ExpandTrunc, ExpandExt>(root->getContext());
+  patterns.add<ExpandTrunc, ExpandExt, ExpandFromInteger<arith::SIToFPOp>,
+               ExpandFromInteger<arith::UIToFPOp>>(root->getContext());
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   return applyPatternsGreedily(root, std::move(patterns), config);

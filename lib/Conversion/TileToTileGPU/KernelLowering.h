@@ -75,6 +75,8 @@ private:
   LogicalResult lowerOp(Operation *op);
   LogicalResult flattenCopies(scf::IfOp branch);
   LogicalResult unrollLoops();
+  /// Finds the parallel loops of `notRepeated`, before any is lowered.
+  void findLoopsNotRepeated();
 
   //===--- Threads.cpp: the thread id, layouts
   //-------------------------------===//
@@ -340,6 +342,9 @@ private:
     llvm::DenseMap<Operation *, Value> localMemories;
   };
   EmittedOnce once;
+  /// Parallel loops that threads which repeat the iterations of others must
+  /// leave out.
+  llvm::DenseSet<Operation *> notRepeated;
   llvm::DenseMap<Operation *, bool> heldInRegisters;
   llvm::MapVector<std::pair<Value, Attribute>, Value> tensorMaps;
   /// A warp of a role of one thread that is not the one of that thread.

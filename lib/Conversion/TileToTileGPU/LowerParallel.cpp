@@ -48,6 +48,28 @@ static bool needsGuard(Block &block) {
       .wasInterrupted();
 }
 
+/// Whether the parallel loop around `user` begins with a store to the scalar
+/// `local`, so that it does not see what was in it.
+static bool overwritesFirst(Operation *user, tile::AllocOp local) {
+  auto loop = user->getParentOfType<tile::ParallelOp>();
+  if (!loop || cast<tile::BufferType>(local.getType()).getRank() != 0)
+    return false;
+  for (Operation &op : *loop.getBodyBlock()) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      if (store.getDest() == local.getResult())
+        return true;
+    bool uses =
+        op.walk([&](Operation *inner) {
+            return llvm::is_contained(inner->getOperands(), local.getResult())
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          }).wasInterrupted();
+    if (uses)
+      return false;
+  }
+  return false;
+}
+
 /// Whether threads that repeat the iterations of others must leave out `op`:
 /// they would read memory while those others write it, or need old values of
 /// atomics. Without stores of fragments, nothing needs what they compute.
@@ -72,10 +94,12 @@ static bool mustNotRepeat(tile::ParallelOp op) {
       note(store.getDest(), written);
       if (type && type.isFragment())
         return WalkResult::interrupt();
-      if (type && type.isLocal())
-        for (Operation *user : tile::getAllocation(store.getDest())->getUsers())
-          if (!op->isProperAncestor(user))
+      if (type && type.isLocal()) {
+        tile::AllocOp local = tile::getAllocation(store.getDest());
+        for (Operation *user : local->getUsers())
+          if (!op->isProperAncestor(user) && !overwritesFirst(user, local))
             return WalkResult::interrupt();
+      }
     }
     return WalkResult::advance();
   });
@@ -85,14 +109,20 @@ static bool mustNotRepeat(tile::ParallelOp op) {
          llvm::any_of(read, [&](void *one) { return written.contains(one); });
 }
 
+void KernelLowering::findLoopsNotRepeated() {
+  kernel.walk([&](tile::ParallelOp op) {
+    if (mustNotRepeat(op))
+      notRepeated.insert(op);
+  });
+}
+
 LogicalResult ParallelEmitter::run() {
   if (layout.numThreads() != kernel.threads)
     return op.emitOpError() << "is laid out over " << layout.numThreads()
                             << " threads in a kernel of " << kernel.threads;
   Block &body = *op.getBodyBlock();
   primary = kernel.primaryPredicate(layout);
-  // Asked before the registers of local buffers are read, which uses them.
-  bool notRepeated = primary && mustNotRepeat(op);
+  bool notRepeated = primary && kernel.notRepeated.contains(op);
 
   // Registers of the buffers that the body uses become scalars.
   bool writesLocals = false;

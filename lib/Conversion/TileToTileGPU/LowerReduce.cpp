@@ -97,6 +97,19 @@ struct Combiner {
 };
 } // namespace
 
+/// The type that results are combined in: sums of small floats are rounded
+/// once, and 8-bit floats have no arithmetic.
+static Type getComputeType(tile::ReduceOp op) {
+  Type type = cast<tile::BufferType>(op.getDest().getType()).getElementType();
+  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+    return type;
+  bool isSum = op.getKind() == tile::ReduceKind::Sum ||
+               op.getKind() == tile::ReduceKind::AbsSum;
+  return isSum || type.getIntOrFloatBitWidth() == 8
+             ? Float32Type::get(op.getContext())
+             : type;
+}
+
 LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   auto sourceType = cast<tile::BufferType>(op.getSource().getType());
   auto destType = cast<tile::BufferType>(op.getDest().getType());
@@ -128,9 +141,10 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
                             << ", the reduction leaves " << plan->result.str();
 
   Location loc = ix.loc();
-  Type destScalar = destType.getScalarType();
+  Type computeType = getComputeType(op);
+  Type computeScalar = tile::getScalarType(computeType);
   Combiner combiner{b, op.getKind(), op.getNanPropagate(),
-                    destType.getElementType().isUnsignedInteger(), destScalar};
+                    computeType.isUnsignedInteger(), computeScalar};
   SmallVector<Value> values = readRegisters(source->alloc);
   SmallVector<Value> partial;
   for (const std::vector<int64_t> &inputs : plan->sources) {
@@ -139,9 +153,9 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       int64_t held = source->registers[r];
       if (held < 0)
         continue;
-      Value value = convertScalars(values[held], sourceType.getElementType(),
-                                   destType.getElementType())
-                        .front();
+      Value value =
+          convertScalars(values[held], sourceType.getElementType(), computeType)
+              .front();
       value = combiner.element(loc, value);
       // Padding along other dimensions only makes results that are padding.
       if (source->layout.needsPredicate(r, dim)) {
@@ -186,7 +200,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     if (failed(base))
       return failure();
     // Slot of a partial result: (element of the result, digit of the steps).
-    int64_t bytes = elementBytes(destScalar);
+    int64_t bytes = elementBytes(computeScalar);
     int64_t partials = plan->sharedPartials();
     int64_t elements = plan->result.numElements();
     int64_t available = scratchType.getNumElements() *
@@ -244,7 +258,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       Value sum;
       for (int64_t i = 0; i < partials; ++i) {
         Value loaded = tile_gpu::SharedLoadOp::create(
-            b, loc, destScalar, address,
+            b, loc, computeScalar, address,
             static_cast<uint32_t>(*base + i * bytes), occupied, alignment);
         sum = sum ? combiner.combine(loc, sum, loaded) : loaded;
       }
@@ -258,19 +272,20 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     if (held < 0)
       continue;
     if (planned < 0) {
-      registers[held] = zero(destScalar);
+      registers[held] = zero(destType.getScalarType());
       continue;
     }
     Value value = partial[planned];
-    if (op.getClear()) {
-      registers[held] = value;
-      continue;
+    Type destElement = destType.getElementType();
+    if (!op.getClear()) {
+      Value old =
+          convertScalars(registers[held], destElement, computeType).front();
+      // The old contents of a largest absolute value need not be one.
+      if (op.getKind() == tile::ReduceKind::AbsMax)
+        old = combiner.element(loc, old);
+      value = combiner.combine(loc, old, value);
     }
-    // The old contents of a largest absolute value need not be one.
-    Value old = registers[held];
-    if (op.getKind() == tile::ReduceKind::AbsMax)
-      old = combiner.element(loc, old);
-    registers[held] = combiner.combine(loc, old, value);
+    registers[held] = convertScalars(value, computeType, destElement).front();
   }
   writeRegisters(dest->alloc, registers);
   return success();

@@ -267,6 +267,7 @@ LogicalResult KernelLowering::run() {
   int64_t launchThreads = kernel.getLaunchThreads();
   if (failed(unrollLoops()))
     return failure();
+  findLoopsNotRepeated();
   if (failed(classifyLocals()))
     return failure();
   Block &body = *kernel.getBodyBlock();

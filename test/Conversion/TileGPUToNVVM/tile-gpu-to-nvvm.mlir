@@ -118,7 +118,7 @@ gpu.module @kernels {
 module attributes {tile.target = #tile.target<"sm_89">} {
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @float8
-  llvm.func @float8(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %B: !llvm.ptr<1>, %o: i64, %v: vector<2xf32>, %n: i32) {
+  llvm.func @float8(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %B: !llvm.ptr<1>, %o: i64, %v: vector<2xf32>, %n: i32, %w: vector<2xi16>) {
     %tb = tile_gpu.tensor %B : !llvm.ptr<1> -> memref<?xf8E4M3FN>
     // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e5m2.f32"
     %d = tile_gpu.mma %a, %b, %c {shape = array<i64: 16, 8, 32>, a_type = #tile_gpu<matrix_type e4m3>, b_type = #tile_gpu<matrix_type e5m2>} : vector<4xi32>, vector<2xi32>, vector<4xf32>
@@ -127,6 +127,13 @@ gpu.module @kernels {
     %q = arith.truncf %v : vector<2xf32> to vector<2xf8E4M3FN>
     // CHECK: llvm.store %{{.*}} : vector<2xi8>, !llvm.ptr<1>
     tile_gpu.global_store %q, %tb[%o] : vector<2xf8E4M3FN>, memref<?xf8E4M3FN>
+    // CHECK: llvm.sitofp %{{.*}} : i16 to f32
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"
+    %s = arith.sitofp %w : vector<2xi16> to vector<2xf8E4M3FN>
+    tile_gpu.global_store %s, %tb[%o] : vector<2xf8E4M3FN>, memref<?xf8E4M3FN>
+    // CHECK: llvm.uitofp %{{.*}} : i16 to f32
+    %u = arith.uitofp %w : vector<2xi16> to vector<2xf8E4M3FN>
+    tile_gpu.global_store %u, %tb[%o] : vector<2xf8E4M3FN>, memref<?xf8E4M3FN>
     llvm.return
   }
 }
@@ -138,12 +145,16 @@ gpu.module @kernels {
 module attributes {tile.target = #tile.target<"sm_80">} {
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @float8_integers
-  llvm.func @float8_integers(%B: !llvm.ptr<1>, %o: i64, %v: vector<2xf32>) {
+  llvm.func @float8_integers(%B: !llvm.ptr<1>, %o: i64, %v: vector<2xf32>, %w: vector<2xi8>) {
     %tb = tile_gpu.tensor %B : !llvm.ptr<1> -> memref<?xf8E5M2>
     // CHECK-NOT: call_intrinsic
     // CHECK: llvm.store
     %q = arith.truncf %v : vector<2xf32> to vector<2xf8E5M2>
     tile_gpu.global_store %q, %tb[%o] : vector<2xf8E5M2>, memref<?xf8E5M2>
+    // CHECK: llvm.uitofp %{{.*}} : i8 to f32
+    // CHECK: llvm.store
+    %u = arith.uitofp %w : vector<2xi8> to vector<2xf8E5M2>
+    tile_gpu.global_store %u, %tb[%o] : vector<2xf8E5M2>, memref<?xf8E5M2>
     llvm.return
   }
 }
