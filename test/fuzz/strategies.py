@@ -1,0 +1,29 @@
+"""Hypothesis strategies of whole programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fuzz.kernels import KernelDrawer
+from fuzz.operands import Operands
+from fuzz.program import Program
+
+
+@st.composite
+def programs(draw: Callable[[Any], Any], schedule: bool = True) -> Program:
+    """A kernel function of one or two kernels with its data.
+
+    Args:
+        draw: given by hypothesis.
+        schedule: draw a seed for the simulator's scheduler.
+    """
+    operands = Operands(draw)
+    count = 2 if operands.chance(15) else 1
+    kernels = tuple(KernelDrawer(draw, operands, number).kernel() for number in range(count))
+    seed = draw(st.integers(0, 9999))
+    return Program(
+        tuple(operands.tensors), tuple(operands.scalars), kernels, seed, draw(st.integers(0, 99)) if schedule else 0
+    )

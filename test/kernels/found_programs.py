@@ -1,0 +1,261 @@
+"""Programs that the fuzzer found wrong, cut down to what mattered."""
+
+import tilemlir.language as T
+
+
+def overwritten_tile(stages, dtype="float16"):
+    """A tile is loaded, and filled before anybody has read it."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 32), dtype), b: T.Tensor((16, 32), dtype), c: T.Tensor((64, 16), "float32")):
+        with T.Kernel(1, threads=64) as _:
+            a_tile = T.alloc_shared((64, 16), dtype)
+            b_tile = T.alloc_shared((16, 16), dtype)
+            acc = T.alloc_fragment((64, 16), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(2, num_stages=stages):
+                T.copy(a[0, k * 16], a_tile)
+                T.copy(b[0, k * 16], b_tile)
+                T.fill(a_tile, 2.0)
+                T.gemm(a_tile, b_tile, acc, transpose_B=True)
+            T.copy(acc, c)
+
+    return kernel
+
+
+def tile_overwritten_by_elements(stages):
+    """A tile is loaded ahead, and partly overwritten by a parallel loop that reads a tensor."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((3, 128), "float64"), x: T.Tensor((128,), "float64"), y: T.Tensor((128,), "float64")):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((128,), "float64")
+            acc = T.alloc_fragment((128,), "float64")
+            T.clear(acc)
+            for k in T.Pipelined(3, num_stages=stages):
+                T.copy(a[k, 0], tile)
+                for i in T.Parallel(100):
+                    tile[i] = x[i]
+                for i in T.Parallel(128):
+                    acc[i] += tile[i]
+            T.copy(acc, y)
+
+    return kernel
+
+
+def loaded_again(stages):
+    """A loop inside of a pipelined one loads a tile again and again; the last one counts."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((3, 4, 64, 16), "float32"), y: T.Tensor((64, 16), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((64, 16), "float32")
+            acc = T.alloc_fragment((64, 16), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(3, num_stages=stages):
+                for j in T.serial(4):
+                    T.copy(a[k, j, 0:64, 0:16], tile)
+                for p, q in T.Parallel(64, 16):
+                    acc[p, q] += tile[p, q]
+            T.copy(acc, y)
+
+    return kernel
+
+
+def loads_without_reads(unrolled):
+    """Nobody reads a tile between its loads."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 96), "float32"), y: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=64) as _:
+            tile = T.alloc_shared((64, 32), "float32")
+            if unrolled:
+                for k in T.unroll(3):
+                    T.copy(a[0, k * 32], tile)
+            else:
+                for k in T.serial(3):
+                    T.copy(a[0, k * 32], tile)
+            T.copy(tile, y)
+
+    return kernel
+
+
+def loads_without_reads_beside_a_ring():
+    """The same in the consumers of a kernel with a producer role."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 128), "float16"), b: T.Tensor((128, 64), "float16"), w: T.Tensor((64, 96), "float16"),
+               c: T.Tensor((64, 64), "float32"), y: T.Tensor((64, 32), "float16")):  # fmt: skip
+        with T.Kernel(1, threads=128) as _:
+            a_tile = T.alloc_shared((64, 32), "float16")
+            b_tile = T.alloc_shared((32, 64), "float16")
+            w_tile = T.alloc_shared((64, 32), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            for k in T.unroll(3):
+                T.copy(w[0, k * 32], w_tile)
+            T.clear(acc)
+            for k in T.Pipelined(4, num_stages=2):
+                T.copy(a[0, k * 32], a_tile)
+                T.copy(b[k * 32, 0], b_tile)
+                T.gemm(a_tile, b_tile, acc)
+            T.copy(acc, c)
+            T.copy(w_tile, y)
+
+    return kernel
+
+
+def through_shared_memory(steps, stages):
+    """Tiles from one tensor to another, through shared memory."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, steps * 32), "float64"), y: T.Tensor((64, steps * 32), "float64")):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((64, 32), "float64")
+            for k in T.Pipelined(steps, num_stages=stages):
+                T.copy(a[0, k * 32], tile)
+                T.copy(tile, y[0, k * 32])
+
+    return kernel
+
+
+def loop_in_loop(stages, inner):
+    """A pipelined loop in another one, which also loads ahead: the order of a step counts the operations in it."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((80, 64), "float16"), b: T.Tensor((64, 48), "float16"), d: T.Tensor((64, 96), "float32"),
+               c: T.Tensor((80, 48), "float32"), e: T.Tensor((64, 32), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=128) as _:
+            a_tile = T.alloc_shared((80, 16), "float16")
+            b_tile = T.alloc_shared((16, 48), "float16")
+            d_tile = T.alloc_shared((64, 32), "float32")
+            acc = T.alloc_fragment((80, 48), "float32")
+            total = T.alloc_fragment((64, 32), "float32")
+            T.clear(total)
+            for i in T.Pipelined(3, num_stages=stages):
+                T.clear(acc)
+                for k in T.Pipelined(4, num_stages=inner):
+                    T.copy(a[0, k * 16], a_tile)
+                    T.copy(b[k * 16, 0], b_tile)
+                    T.gemm(a_tile, b_tile, acc)
+                T.copy(d[0, i * 32], d_tile)
+                for p, q in T.Parallel(64, 32):
+                    total[p, q] += d_tile[p, q]
+            T.copy(acc, c)
+            T.copy(total, e)
+
+    return kernel
+
+
+def repeated_scan(rows, columns, dim):
+    """A running sum of a running sum: both loops share a variable."""
+
+    @T.prim_func
+    def kernel(x: T.Tensor((rows, columns), "int32"), y: T.Tensor((rows, columns), "int32")):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((rows, columns), "int32")
+            T.copy(x, tile)
+            for _ in T.unroll(2):
+                T.cumsum(tile, dim=dim)
+            T.copy(tile, y)
+
+    return kernel
+
+
+def small_float_casts(source, dest):
+    """Integers and truth values as 8-bit floats, by way of a float that holds them exactly."""
+
+    @T.prim_func
+    def kernel(x: T.Tensor((256,), source), y: T.Tensor((256,), dest)):
+        with T.Kernel(1, threads=64) as _:
+            for i in T.Parallel(256):
+                y[i] = T.cast(T.cast(x[i], "float32"), dest)
+
+    return kernel
+
+
+def small_float_reduction(kind, dtype, dim, clear):
+    """A reduction of 8- or 16-bit floats across warps."""
+    reduction = {"sum": T.reduce_sum, "max": T.reduce_max, "min": T.reduce_min, "absmax": T.reduce_absmax,
+                 "abssum": T.reduce_abssum}[kind]  # fmt: skip
+
+    @T.prim_func
+    def kernel(x: T.Tensor((40, 96), dtype), y: T.Tensor((40 if dim == 1 else 96,), dtype)):
+        with T.Kernel(1, threads=128) as _:
+            held = T.alloc_fragment((40, 96), dtype)
+            result = T.alloc_fragment((40 if dim == 1 else 96,), dtype)
+            T.copy(x, held)
+            T.fill(result, 2.0)
+            reduction(held, result, dim=dim, clear=clear)
+            T.copy(result, y)
+
+    return kernel
+
+
+def partly_written(stages):
+    """A loop that loads ahead writes a part of a tile, which is read whole behind it."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((8, 4), "int32"), y: T.Tensor((17, 64), "int32")):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((17, 64), "int32")
+            T.fill(tile, 7)
+            for k in T.Pipelined(3, num_stages=stages):
+                for p, q in T.Parallel(5, 35):
+                    tile[p, q] = a[k, 1] + q
+            T.copy(tile, y)
+
+    return kernel
+
+
+def partly_written_product(stages):
+    """The same with a copy to a part of a tile, which a product reads in each step."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((32, 96), "float16"), b: T.Tensor((32, 32), "float16"), c: T.Tensor((64, 32), "float32"),
+               y: T.Tensor((64, 32), "float16")):  # fmt: skip
+        with T.Kernel(1, threads=128) as _:
+            a_tile = T.alloc_shared((64, 32), "float16")
+            b_tile = T.alloc_shared((32, 32), "float16")
+            acc = T.alloc_fragment((64, 32), "float32")
+            T.copy(b, b_tile)
+            T.fill(a_tile, 1)
+            T.clear(acc)
+            for k in T.Pipelined(3, num_stages=stages):
+                T.copy(a[0, k * 32], a_tile[16:48, 0:32])
+                T.gemm(a_tile, b_tile, acc)
+            T.copy(acc, c)
+            T.copy(a_tile, y)
+
+    return kernel
+
+
+def pending_product():
+    """The explicit layer: one product stays in flight, the one before is waited for."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((128, 256), "float16"), b: T.Tensor((256, 128), "float16"),
+               c: T.Tensor((128, 128), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=256) as _:
+            a_tile = T.alloc_shared((2, 128, 64), "float16")
+            b_tile = T.alloc_shared((2, 64, 128), "float16")
+            acc = T.alloc_fragment((128, 128), "float32")
+            full, empty = T.alloc_barrier([1] * 2), T.alloc_barrier([128] * 2)
+            with T.ws(1):
+                for k in T.serial(4):
+                    T.mbarrier_wait_parity(empty[k % 2], ((k // 2) % 2) ^ 1)
+                    T.tma_copy(a[0, k * 64], a_tile[k % 2, :, :], barrier=full[k % 2])
+                    T.tma_copy(b[k * 64, 0], b_tile[k % 2, :, :], barrier=full[k % 2])
+                    if T.shuffle_elect(128):
+                        T.mbarrier_arrive(full[k % 2])
+            with T.ws(0):
+                T.clear(acc)
+                for k in T.serial(4):
+                    T.mbarrier_wait_parity(full[k % 2], (k // 2) % 2)
+                    T.wgmma_gemm(a_tile[k % 2, :, :], b_tile[k % 2, :, :], acc)
+                    T.wait_wgmma(1)
+                    if k > 0:
+                        T.mbarrier_arrive(empty[(k - 1) % 2])
+                T.wait_wgmma(0)
+                T.copy(acc, c)
+
+    return kernel
