@@ -20,9 +20,9 @@
 // iteration ends.
 //
 // The slot of D goes back one iteration later, when its product is complete.
-// The producer's order stays as it is: it loads B[n] before D[n], and D[n]
-// needs the slot that goes back at the end of iteration n - S + 1, for which
-// the consumers need B up to that iteration only.
+// The producer loads in the order of use: B[n], then D[n - 1]. In the order of
+// the program, D[n] would keep B[n + 1] waiting, whose slot is free much
+// earlier.
 //
 //===----------------------------------------------------------------------===//
 #include "RotateProducts.h"
@@ -46,6 +46,9 @@ using namespace mlir::tile;
 /// Registers of a loop beside its fragments: addresses, row statistics,
 /// predicates.
 static constexpr int64_t kRegistersOfLoop = 32;
+
+/// Of a producer's ring loop in which some loads are those of the step before.
+static constexpr StringLiteral kDelayedLoads = "tile.delayed_loads";
 
 namespace {
 class ProductRotator {
@@ -71,6 +74,8 @@ private:
 
   void clone(ArrayRef<Operation *> ops, IRMapping &mapping);
   void emitStep(Value iteration, bool hasPrevious);
+  scf::ForOp findProducer();
+  void delayLoads(scf::ForOp producer, bool runs);
   void startSecond(Value slot, Value iteration);
   void finishSecond(Value slot);
   void wait(ArrayRef<Value> fragments, int64_t pending) {
@@ -427,6 +432,179 @@ void ProductRotator::emitStep(Value iteration, bool hasPrevious) {
   clone(behind, mapping);
 }
 
+/// The loop of the producer that fills the ring; null if there is none, or if
+/// several threads load.
+scf::ForOp ProductRotator::findProducer() {
+  auto roles = loop->getParentOfType<WarpSpecializeOp>();
+  scf::ForOp found;
+  for (unsigned index = 0; index < roles.getRoles().size(); ++index) {
+    RoleAttr role = roles.getRole(index);
+    if (role.getKind() != RoleKind::Producer || !role.getSingle())
+      continue;
+    roles.getRegions()[index].walk([&](scf::ForOp candidate) {
+      FailureOr<RingLoop> other = getRingLoop(candidate);
+      if (succeeded(other) && other->ring == ring.ring)
+        found = candidate;
+    });
+  }
+  return found;
+}
+
+/// Lets the producer load what the second product reads one step later.
+void ProductRotator::delayLoads(scf::ForOp producer, bool runs) {
+  // Another role of consumers may have asked for it before.
+  if (producer.getNumRegionIterArgs() || producer->hasAttr(kDelayedLoads))
+    return;
+  // The barriers of the slots that the second product gives back, and of the
+  // copies that fill them.
+  llvm::SmallDenseSet<Value> barriers;
+  for (BarrierArriveOp release : releases)
+    barriers.insert(release.getBarriers());
+  Value buffer = getStorageRoot(second.getB());
+  producer.getBody()->walk([&](CopyAsyncOp copy) {
+    if (copy.getBarrier() && getStorageRoot(copy.getDest()) == buffer)
+      barriers.insert(copy.getBarrier());
+  });
+  // Not those that the first products wait for too.
+  for (Operation *op : before)
+    if (auto wait = dyn_cast<BarrierWaitOp>(op))
+      if (barriers.contains(wait.getBarriers()))
+        return;
+  llvm::SmallDenseSet<Operation *> delayed;
+  for (Operation &op : producer.getBody()->without_terminator()) {
+    bool isLoad = false, isOther = false;
+    op.walk([&](Operation *inner) {
+      Value barrier;
+      if (auto wait = dyn_cast<BarrierWaitOp>(inner))
+        barrier = wait.getBarriers();
+      else if (auto arrive = dyn_cast<BarrierArriveOp>(inner))
+        barrier = arrive.getBarriers();
+      else if (auto expect = dyn_cast<BarrierExpectTxOp>(inner))
+        barrier = expect.getBarriers();
+      else if (auto copy = dyn_cast<CopyAsyncOp>(inner))
+        barrier = copy.getBarrier();
+      else
+        return;
+      (barrier && barriers.contains(barrier) ? isLoad : isOther) = true;
+    });
+    if (isLoad && isOther)
+      return;
+    if (isLoad)
+      delayed.insert(&op);
+  }
+  if (delayed.empty())
+    return;
+
+  // Values that they need: of the iteration, and of the position in the ring.
+  llvm::SetVector<Operation *> slice;
+  SmallVector<Operation *> worklist(delayed.begin(), delayed.end());
+  SmallVector<LoadOp> slots, phases;
+  while (!worklist.empty()) {
+    SmallVector<Operation *> defs;
+    worklist.pop_back_val()->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (Operation *top = producer.getBody()->findAncestorOpInBlock(*def))
+            defs.push_back(top);
+    });
+    for (Operation *def : defs) {
+      if (delayed.contains(def) || !slice.insert(def))
+        continue;
+      if (auto load = dyn_cast<LoadOp>(def)) {
+        APInt index;
+        if (getAllocation(load.getSource()) == ring.ring &&
+            matchPattern(load.getIndices().front(), m_ConstantInt(&index))) {
+          (index.isZero() ? slots : phases).push_back(load);
+          continue;
+        }
+        if (!isa<MemRefType>(load.getSource().getType()))
+          return;
+      } else if (!isValue(def)) {
+        return;
+      }
+      worklist.push_back(def);
+    }
+  }
+  // What moves the position, and what comes before.
+  SmallVector<Operation *> loads, position;
+  for (Operation &op : producer.getBody()->without_terminator()) {
+    if (delayed.contains(&op))
+      continue;
+    auto store = dyn_cast<StoreOp>(op);
+    bool moves = store && getAllocation(store.getDest()) == ring.ring;
+    (moves || !position.empty() ? position : loads).push_back(&op);
+  }
+  for (Operation *op : position)
+    if (!isValue(op) && !isa<LoadOp, StoreOp>(op))
+      return;
+
+  auto load = [&](int64_t index) -> Value {
+    return LoadOp::create(builder, loc, builder.getI32Type(),
+                          ring.ring.getResult(), makeIndex(builder, loc, index),
+                          TypedAttr(), BoundsAttr());
+  };
+  auto emitLoads = [&](ArrayRef<Operation *> ops, Value iteration,
+                       IRMapping &mapping) {
+    mapping.map(producer.getInductionVar(), iteration);
+    for (Operation *op : ops)
+      builder.clone(*op, mapping);
+  };
+  auto emitDelayed = [&](Value iteration) {
+    Value slot = load(0), phase = load(1);
+    Value wrapped =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slot,
+                              makeIndex(builder, loc, 0));
+    Value flips =
+        arith::ExtUIOp::create(builder, loc, builder.getI32Type(), wrapped);
+    slot = getPreviousSlot(builder, loc, slot, ring.slots);
+    phase = arith::XOrIOp::create(builder, loc, phase, flips);
+    IRMapping mapping;
+    mapping.map(producer.getInductionVar(), iteration);
+    for (LoadOp op : slots)
+      mapping.map(op.getResult(), slot);
+    for (LoadOp op : phases)
+      mapping.map(op.getResult(), phase);
+    for (Operation &op : producer.getBody()->without_terminator()) {
+      bool isPosition =
+          llvm::is_contained(slots, &op) || llvm::is_contained(phases, &op);
+      if (delayed.contains(&op) || (slice.contains(&op) && !isPosition))
+        builder.clone(op, mapping);
+    }
+  };
+
+  builder.setInsertionPoint(producer);
+  Value one = makeIndex(builder, loc, 1);
+  Value lower = producer.getLowerBound(), upper = producer.getUpperBound();
+  if (!runs) {
+    Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
+                                      upper, lower);
+    auto guarded = scf::IfOp::create(builder, loc, any,
+                                     /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+  }
+  {
+    IRMapping mapping;
+    emitLoads(loads, lower, mapping);
+    emitLoads(position, lower, mapping);
+  }
+  Value next = arith::AddIOp::create(builder, loc, lower, one);
+  auto rotated =
+      scf::ForOp::create(builder, loc, next, upper, producer.getStep());
+  rotated->setAttrs(producer->getAttrs());
+  rotated->setAttr(kDelayedLoads, builder.getUnitAttr());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(rotated.getBody()->getTerminator());
+    Value iteration = rotated.getInductionVar();
+    IRMapping mapping;
+    emitLoads(loads, iteration, mapping);
+    emitDelayed(arith::SubIOp::create(builder, loc, iteration, one));
+    emitLoads(position, iteration, mapping);
+  }
+  emitDelayed(arith::SubIOp::create(builder, loc, upper, one));
+  producer.erase();
+}
+
 Rotation ProductRotator::run() {
   if (!findProducts())
     return {};
@@ -443,10 +621,13 @@ Rotation ProductRotator::run() {
   separateOperand();
   classify();
 
-  builder.setInsertionPoint(loop);
-  Value one = makeIndex(builder, loc, 1);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   bool runs = integers.getRange(lower).upper < integers.getRange(upper).lower;
+  if (scf::ForOp producer = findProducer())
+    delayLoads(producer, runs);
+
+  builder.setInsertionPoint(loop);
+  Value one = makeIndex(builder, loc, 1);
   if (!runs) {
     Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
                                       upper, lower);

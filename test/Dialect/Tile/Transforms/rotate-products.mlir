@@ -4,6 +4,7 @@
 
 #ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
 #rs = #tile.choice<wgmma_rs, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#tma = #tile.choice<tma, "">
 #producer = #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
 #consumer = #tile.role<consumer, first = 4, warps = 4>
 !tile = !tile.buffer<64x64xf16, shared>
@@ -14,7 +15,7 @@
 !position = !tile.buffer<2xi32, local>
 
 // CHECK-LABEL: func.func @late_conversion
-func.func @late_conversion(%n: i32, %trips: i32) {
+func.func @late_conversion(%n: i32, %trips: i32, %K: memref<?x64xf16>, %V: memref<?x64xf16>) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
@@ -33,7 +34,50 @@ func.func @late_conversion(%n: i32, %trips: i32) {
     %empty_v = tile.alloc "empty_v" : !bars
     %ring = tile.alloc "ring" {tile.ring = 2 : i64} : !position
     tile.warp_specialize [#producer, #consumer] {
-      tile.warp_sync
+      // Loads come in the order of their use: those for the second product one
+      // step later.
+      // CHECK: arith.cmpi sgt, %arg1, %c0
+      // CHECK-NEXT: scf.if
+      // CHECK: tile.barrier_wait %empty_k
+      // CHECK: tile.copy_async %arg2
+      // CHECK-NOT: tile.copy_async %arg3
+      // CHECK: scf.for [[I:%.*]] = {{%.*}} to %arg1
+      // CHECK: [[FIRST:%.*]] = tile.load %ring[%c0
+      // CHECK: tile.barrier_wait %empty_k[[[FIRST]]]
+      // CHECK: tile.barrier_arrive %full_k[[[FIRST]]] single
+      // CHECK: tile.copy_async %arg2[[[I]],
+      // CHECK: [[NOW:%.*]] = tile.load %ring[%c0
+      // CHECK: [[PHASE:%.*]] = tile.load %ring[%c1
+      // CHECK: [[WRAPPED:%.*]] = arith.cmpi eq, [[NOW]], %c0
+      // CHECK: [[FLIPS:%.*]] = arith.extui [[WRAPPED]]
+      // CHECK: [[OLD:%.*]] = arith.andi
+      // CHECK: [[OLD_PHASE:%.*]] = arith.xori [[PHASE]], [[FLIPS]]
+      // CHECK: [[FREE:%.*]] = arith.xori [[OLD_PHASE]], %c1
+      // CHECK: tile.barrier_wait %empty_v[[[OLD]]], [[FREE]]
+      // CHECK: tile.barrier_arrive %full_v[[[OLD]]] single
+      // CHECK: tile.copy_async %arg3
+      // CHECK: tile.store {{.*}}, %ring[%c0
+      // CHECK: } {tile.delayed_loads
+      // CHECK: tile.barrier_wait %empty_v
+      // CHECK: tile.copy_async %arg3
+      scf.for %i = %c0 to %trips step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %vs = tile.subview %v[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %phase_k = tile.load %ring[%c1] : !position -> i32
+        %free_k = arith.xori %phase_k, %c1 : i32
+        tile.barrier_wait %empty_k[%slot], %free_k : !bars
+        tile.barrier_arrive %full_k[%slot] single {expect = 8192 : i64} : !bars
+        tile.copy_async %K[%i, %c0] [64, 64] to %ks[%c0, %c0] [64, 64] barrier %full_k[%slot] : !bars {tile.produce, choice = #tma} : memref<?x64xf16> to !tile
+        %phase_v = tile.load %ring[%c1] : !position -> i32
+        %free_v = arith.xori %phase_v, %c1 : i32
+        tile.barrier_wait %empty_v[%slot], %free_v : !bars
+        tile.barrier_arrive %full_v[%slot] single {expect = 8192 : i64} : !bars
+        tile.copy_async %V[%i, %c0] [64, 64] to %vs[%c0, %c0] [64, 64] barrier %full_v[%slot] : !bars {tile.produce, choice = #tma} : memref<?x64xf16> to !tile
+        %next = arith.addi %slot, %c1 : i32
+        %new = arith.andi %next, %c1 : i32
+        tile.store %new, %ring[%c0] : i32, !position
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
     }, {
       // Without steps there is nothing to start with.
       // CHECK: [[ANY:%.*]] = arith.cmpi sgt, %arg1, %c0

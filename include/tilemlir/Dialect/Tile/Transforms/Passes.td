@@ -298,9 +298,10 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
     product of a step starts behind the first ones of the next step, and runs
     while the threads compute. What touches its registers, or depends on that,
     comes behind the wait for it. The slot that it reads is given back one step
-    later. The operand gets registers of its own unless one copy at the end is
-    all that writes it. If the registers of a thread, one slot, or the order of
-    the operations do not allow it, the reason of the loop says so.
+    later, and a producer of one thread loads into it one step later. The operand
+    gets registers of its own unless one copy at the end is all that writes it.
+    If the registers of a thread, one slot, or the order of the operations do
+    not allow it, the reason of the loop says so.
 
     ```mlir
     scf.for %n = %lower to %upper step %c1 : i32 {
