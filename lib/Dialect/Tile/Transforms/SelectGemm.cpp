@@ -339,7 +339,7 @@ LogicalResult mlir::tile::selectGemm(GemmOp op, TargetAttr target) {
   bool feeds = feedsRegisterOperand(op);
   GemmOp partner = feeds ? GemmOp() : findRegisterPartner(op);
   if ((feeds || partner || op.getA().getType().isFragment()) &&
-      op.getPolicy() == WarpPolicy::Square &&
+      op.getPolicy() != WarpPolicy::FullCol &&
       op.getC().getType().isFragment()) {
     layout::Result<layout::WarpGrid> rows = layout::partitionRows(
         m, n, threads / layout::kWarpSize, choice.m, choice.n);
