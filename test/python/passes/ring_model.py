@@ -157,12 +157,13 @@ def search(ring: Ring) -> str:
     return ""
 
 
-def kernel_text(ring: Ring, name: str) -> str:
+def kernel_text(ring: Ring, name: str, symbolic: bool = False) -> str:
     """The protocol as a function with one kernel.
 
     Args:
         ring: the protocol.
         name: of the function.
+        symbolic: the trip counts of both loops are arguments instead of constants.
     """
     slots, barriers = ring.slots, f"!tile.buffer<{ring.slots}x!tile.barrier, shared>"
     tile, sum_type = "!tile.buffer<64x64xf16, shared>", "!tile.buffer<64x64xf32, fragment>"
@@ -210,15 +211,15 @@ def kernel_text(ring: Ring, name: str) -> str:
     ]
     return "\n".join(
         [
-            f"func.func @{name}(%A: memref<?x64xf16>) {{",
+            f"func.func @{name}(%A: memref<?x64xf16>{', %steps: i32, %outer: i32' if symbolic else ''}) {{",
             "%c1 = arith.constant 1 : i32",
             f'tile.kernel "{name}" grid(%c1) threads(64) {{',
             "^bb0(%bx: i32):",
             "%c0 = arith.constant 0 : i32",
             "%one = arith.constant 1 : i32",
             f"%slots = arith.constant {slots} : i32",
-            f"%steps = arith.constant {ring.steps} : i32",
-            f"%outer = arith.constant {ring.outer} : i32",
+            "" if symbolic else f"%steps = arith.constant {ring.steps} : i32",
+            "" if symbolic else f"%outer = arith.constant {ring.outer} : i32",
             f'%a = tile.alloc "A_shared" : <{slots}x64x64xf16, shared>',
             f'%acc = tile.alloc "C_local" : {sum_type}',
             f'%full = tile.alloc "full" : {barriers}',

@@ -40,9 +40,9 @@ SINGLE = [
 STRICTER = ("over-arrival", "phase overrun")
 
 
-def _verdicts(tile_opt: Path, rings: list[Ring]) -> list[str]:
+def _verdicts(tile_opt: Path, rings: list[Ring], symbolic: bool = False) -> list[str]:
     """The first message of tile-verify-sync on each protocol, "" for none."""
-    texts = [kernel_text(ring, f"ring{index}") for index, ring in enumerate(rings)]
+    texts = [kernel_text(ring, f"ring{index}", symbolic) for index, ring in enumerate(rings)]
     module = "\n".join(texts)
     result = subprocess.run(
         [tile_opt, "-tile-verify-sync", "-o", "/dev/null"], input=module, capture_output=True, text=True, check=False
@@ -73,6 +73,29 @@ def test_correct_rings(tile_opt: Path) -> None:
 def test_single_faults(tile_opt: Path) -> None:
     verdicts = _compare(tile_opt, SINGLE)
     assert sum(bool(verdict) for verdict in verdicts) > len(SINGLE) // 2
+
+
+def _search_all(ring: Ring) -> str:
+    """What goes wrong for some trip counts: inner ones up to 2 S + 3, outer ones up to 3."""
+    for outer in range(4):
+        for steps in range(2 * ring.slots + 4):
+            found = search(dataclasses.replace(ring, outer=outer, steps=steps))
+            if found:
+                return f"{found} with {outer} x {steps} trips"
+    return ""
+
+
+@pytest.mark.parametrize("ring", [Ring(slots=1), Ring(slots=2), Ring(slots=2, lag=1, pending=1)], ids=str)
+def test_unknown_trip_counts(tile_opt: Path, ring: Ring) -> None:
+    """The pass tries what the search tries: some faults need more trips than there are slots, or a second tile."""
+    rings = [ring]
+    rings += [dataclasses.replace(ring, **{field: value}) for field, values in FAULTS.items() for value in values]
+    verdicts = _verdicts(tile_opt, rings, symbolic=True)
+    assert verdicts[0] == ""
+    for one, verdict in zip(rings, verdicts, strict=True):
+        found = _search_all(one)
+        assert verdict or not found, f"{found} is missed: {one}"
+        assert found or not verdict or verdict.startswith(STRICTER), f"false alarm: {verdict}: {one}"
 
 
 def test_one_slot_is_too_few_for_products_in_flight(tile_opt: Path) -> None:
