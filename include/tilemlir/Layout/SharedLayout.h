@@ -25,9 +25,9 @@ namespace tilemlir::layout {
 int64_t applySwizzle(int64_t byteOffset, int64_t swizzleBytes);
 
 /// A tile in shared memory. The fastest dim is cut into panels of
-/// `panelElements`; the byte offset runs over the column in the panel, then the
-/// rows (all slower dims in `order`), then the panels; then the swizzle is
-/// applied to the offset inside the (requiredAlignment()-aligned) buffer.
+/// `panelElements`; the byte offset runs over the column in the panel, the rows
+/// (slower dims in `order`), the panels (or where PanelOrder.h puts them); then
+/// the swizzle is applied to it inside the requiredAlignment()-aligned buffer.
 class SharedLayout {
 public:
   SharedLayout() = default;
@@ -72,7 +72,7 @@ public:
   int fastestDim() const { return dimOrder.empty() ? 0 : dimOrder.front(); }
   /// Number of panels of the fastest dim.
   int64_t numPanels() const;
-  /// Rows of a panel: product of the slower extents.
+  /// Rows of a panel: product of the slower extents inside of the panels.
   int64_t numRows() const;
   /// Bytes between rows of a panel (whole bytes when at least 8 bits wide).
   int64_t rowBytes() const;

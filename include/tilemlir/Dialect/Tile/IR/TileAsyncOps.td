@@ -18,9 +18,9 @@ def Tile_CopyAsyncOp : Tile_CopyLikeOp<"copy_async"> {
       a barrier of the threads;
     * with `barrier` (TMA, or `cp.async` that arrives on a barrier): when the
       barrier's phase completes. A copy by TMA adds its bytes to the barrier's
-      transaction count; somebody has to expect them (`tile.barrier_arrive`
-      with `expect`, or `tile.barrier_expect_tx`), always the whole box, also
-      where it is partly outside of the tensor;
+      transaction count (in each block of `tile.cluster_mask`); somebody has to
+      expect them (`tile.barrier_arrive` with `expect`, `tile.barrier_expect_tx`),
+      always the whole box, also where it is partly outside of the tensor;
     * from shared memory to a tensor (TMA): a `tile.bulk_wait` that covers its
       group. The writes to the shared memory have to be followed by
       `tile.fence_proxy` and a barrier before it.
@@ -126,11 +126,11 @@ def Tile_BarrierWaitOp : Tile_Op<"barrier_wait"> {
 def Tile_BarrierArriveOp : Tile_Op<"barrier_arrive"> {
   let summary = "arrive on a barrier";
   let description = [{
-    `scope` says who arrives. `expect` first adds a number of bytes to the
-    transaction count of the phase (one thread only: scope `single`). With
-    `cp_async`, the arrival happens when the executing thread's earlier
-    `cp.async` are complete. Accesses before it are ordered before the wait
-    that sees the phase complete.
+    `scope` says who arrives. `expect` first adds bytes to the transaction count
+    of the phase (one thread only: scope `single`). With `cp_async`, the arrival
+    happens when the thread's earlier `cp.async` are complete; with the attribute
+    `tile.cluster_index`, at a barrier of any block (index = rank * barriers + i).
+    Accesses before it are ordered before the wait that sees the phase complete.
     ```mlir
     tile.barrier_arrive %full[%slot] single {expect = 32768 : i64} : !tile.buffer<4x!tile.barrier, shared>
     tile.barrier_arrive %empty[%slot] warp : !tile.buffer<4x!tile.barrier, shared>

@@ -41,11 +41,11 @@ def Tile_FragmentLayoutAttr : Tile_Attr<"FragmentLayout", "fragment_layout"> {
 def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared_layout"> {
   let summary = "where each element of a shared-memory tile lies";
   let description = [{
-    `order` lists the dimensions from fastest to slowest. The fastest dimension
-    is cut into panels of `panel` elements; a panel holds all rows. When
-    `swizzle` is 32, 64 or 128, a panel row is that many bytes, and the index of
-    a 16-byte chunk is XORed with low bits of the row index, as TMA, wgmma and
-    `ldmatrix`-friendly layouts have it. `swizzle = 0` is linear.
+    `order` lists the dimensions from fastest to slowest; the fastest one is cut
+    into panels of `panel` elements, which lie outermost, or where it is listed
+    again (`[2, 1, 2, 0]`: slots of panels of rows). A panel row is `swizzle` (32,
+    64, 128) bytes wide, and the index of a 16-byte chunk is XORed with low bits of
+    the row index, as TMA, wgmma and `ldmatrix` have it; `swizzle = 0` is linear.
 
     ```mlir
     #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
