@@ -4,8 +4,8 @@ import grid_programs
 import kernel_programs as programs
 import numpy as np
 import pytest
-import tilemlir as tile
 import torch
+from tilemlir.errors import TileValueError
 
 pytestmark = pytest.mark.gpu
 
@@ -34,5 +34,5 @@ def test_sum_of_all_blocks():
 def test_grid_that_does_not_fit():
     kernel = programs.compile_for(grid_programs.pass_on(100_000, 128, 1), "cuda")
     rows = torch.zeros(100_000, 128, device="cuda")
-    with pytest.raises(tile.errors.TileRuntimeError, match="cooperative"):
+    with pytest.raises(TileValueError, match="fit the device at once"):
         kernel(rows, torch.empty_like(rows))
