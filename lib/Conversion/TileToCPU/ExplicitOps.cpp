@@ -70,6 +70,11 @@ static void replaceElection(ElectOp elect, KernelOp kernel) {
 }
 
 LogicalResult tilemlir::cpu::makeSequential(KernelOp kernel) {
+  if (kernel->hasAttr("tile.cooperative"))
+    return kernel.emitError(
+        "T.sync_grid needs blocks that run at the same time, which the CPU "
+        "target does not have; compile for a GPU, or run the kernel on the "
+        "simulator");
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) { operations.push_back(op); });
   // The outermost cause, in the order of the program, is the one to name.

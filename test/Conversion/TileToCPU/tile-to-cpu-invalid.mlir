@@ -57,3 +57,15 @@ func.func @launch_size(%A: memref<4xi32>) {
   }
   return
 }
+
+// -----
+
+func.func @meets(%A: memref<4xf32>) {
+  %grid = arith.constant 1 : i32
+  // expected-error @below {{T.sync_grid needs blocks that run at the same time, which the CPU target does not have}}
+  tile.kernel "meets" grid(%grid) threads(32) attributes {tile.cooperative} {
+  ^bb0(%bx: i32):
+    tile.sync_threads
+  }
+  return
+}

@@ -284,6 +284,15 @@ def test_cpu():
             A[bx] = 1.0
 
     @T.prim_func
+    def meeting(A: T.Tensor((64,), "float32")):
+        with T.Kernel(2, threads=64) as bx:
+            T.sync_grid()
+            A[bx] = 1.0
+
+    with pytest.raises(FrontendError, match="needs blocks that run at the same time"):
+        tilemlir.compile(meeting, target="cpu")
+
+    @T.prim_func
     def inline(A: T.Tensor((64,), "int32")):
         with T.Kernel(1) as bx:
             A[bx] = T.ptx("mov.b32 $0, 1;", outputs="int32")
