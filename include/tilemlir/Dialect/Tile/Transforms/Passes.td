@@ -289,7 +289,9 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
     unconditional products from shared memory only, the products of one
     iteration stay in flight until those of the next have started. The slot that
     they read is given back then: `barrier_arrive` on the slot of the iteration
-    before, and once more behind the loop. A `tile.fill` with zero in front of
+    before, and once more behind the loop. With fewer than four slots, outside of
+    loops over tiles, they are waited for at once (`mma_wait {pending = 0}`
+    without fragments), so that no load waits for a slot. A `tile.fill` with zero in front of
     the loop becomes one with an undefined value where the loop provably runs,
     because the first product then starts the sum (`accumulate`).
 
@@ -433,6 +435,12 @@ def TileAllocateMemory : Pass<"tile-allocate-memory"> {
     loop share memory only if the kernel does not fit otherwise, because that
     costs barriers in the loop. Needing more than the target has is an error
     that lists every buffer with its size.
+
+    Where two blocks fit a multiprocessor but for their registers at launch, a
+    kernel with a producer and one group of consumers gets
+    `min_blocks_per_sm = 2`, and registers for its roles: the producer gives to
+    the consumers what it does not need. Not in clusters, in grids of one block
+    per multiprocessor, and where the program says something else.
 
     ```mlir
     %a = tile.alloc "A_shared" : !tile.buffer<3x128x32xf16, shared>
