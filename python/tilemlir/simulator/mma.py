@@ -121,6 +121,28 @@ def read_words(p: Program, operand: Operand, kind: str) -> Callable[[Warp], np.n
     return lambda w: np.stack([getattr(w, name)[row] for row in rows])
 
 
+def _elements(
+    p: Program, operand: Operand, kind: str, index: np.ndarray, element: np.dtype[Any]
+) -> Callable[[Warp], np.ndarray]:
+    """Reads the elements of a fragment, as unsigned integers of their width, in the order of `index`.
+
+    Args:
+        p: the program.
+        operand: a vector of registers.
+        kind: of the registers, `b32` or `f64`.
+        index: positions in the flattened (register, lane, element) array.
+        element: unsigned integer of an element's width.
+    """
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    if kind == "b32" and all(isinstance(item, Register) for item in items):
+        per = LANES * (4 // element.itemsize)
+        rows = np.array([p.source(item, kind) for item in items])
+        places = rows[index // per] * per + index % per  # straight from the registers of the warp
+        return lambda w: w.words.view(element).reshape(-1)[places]
+    words = read_words(p, operand, kind)
+    return lambda w: np.ascontiguousarray(words(w)).view(element).reshape(-1)[index]
+
+
 def _shape(word: str) -> tuple[int, int, int]:
     m, rest = word[1:].split("n")
     n, k = rest.split("k")
@@ -145,23 +167,21 @@ def _mma(p: Program, one: Instruction) -> Any:
     width = 64 if double else 32
     per = width // bits
     register = "f64" if double else "b32"
-    a_words, b_words, c_words = (read_words(p, operand, register) for operand in one.operands[1:4])
-    a_index, b_index = fragment_a(m, k, per), _fragment_b(k, per)
-    c_index = _fragment_c(m, 2 if c_kind == "f16" else 1)
     d_items = one.operands[0].items  # type: ignore[union-attr]
     d_rows = [p.destination(item, register) for item in d_items]
     element = np.dtype(f"u{bits // 8}")
     c_element = np.dtype("u2") if c_kind == "f16" else np.dtype(f"u{width // 8}")
     d_element = np.dtype("u2") if d_kind == "f16" else np.dtype(f"u{width // 8}")
+    read_a = _elements(p, one.operands[1], register, fragment_a(m, k, per), element)
+    read_b = _elements(p, one.operands[2], register, _fragment_b(k, per), element)
+    read_c = _elements(p, one.operands[3], register, _fragment_c(m, 2 if c_kind == "f16" else 1), c_element)
     d_index = _fragment_c(m, 2 if d_kind == "f16" else 1).reshape(-1)
     d_array = np.array(d_rows)
 
     def run(w: Warp, group: Group, mask: Any) -> int:
         if (parked := w.park(group, None)) is not None:
             return parked
-        a = decode(a_words(w).view(element).reshape(-1)[a_index], a_kind)
-        b = decode(b_words(w).view(element).reshape(-1)[b_index], b_kind)
-        c_bits = np.ascontiguousarray(c_words(w)).view(c_element).reshape(-1)[c_index]
+        a, b, c_bits = decode(read_a(w), a_kind), decode(read_b(w), b_kind), read_c(w)
         if c_kind == "s32":
             c = c_bits.view(np.int32).astype(np.float64)
         else:

@@ -24,6 +24,7 @@ EXEMPT = {
     "st.param.b64": "arguments of such calls",
     "ld.param.b32": "scalars, checked by every kernel that takes one",
     "ld.param.b64": "pointers, which every case takes",
+    "cvta.to.local.u64": "the inverse of cvta.local, which has a case",
     "trap": "ends the kernel",
 }
 
@@ -42,7 +43,15 @@ def mnemonics(ptx):
     return found
 
 
-COVERED = {re.sub(r"m64n\d+k", "m64nNk", name) for case in conformance.all_cases().values() for name in case.covers}
+#: Ranks of boxes have cases as plain loads, masks of blocks one of rank 2.
+MULTICAST = {
+    f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster{hint}"
+    for rank in range(1, 6)
+    for hint in ("", ".L2::cache_hint")
+}
+COVERED = MULTICAST | {
+    re.sub(r"m64n\d+k", "m64nNk", name) for case in conformance.all_cases().values() for name in case.covers
+}
 
 
 def check(found):
