@@ -25,6 +25,11 @@ DOCUMENTS = {
         "tilemlir/Dialect/Tile/IR/TileThreadOps.td",
         ["-gen-op-doc", "-dialect=tile"],
     ),
+    "tile-turns.md": (
+        "Turns of warp groups in `tile`",
+        "tilemlir/Dialect/Tile/IR/TileTurnOps.td",
+        ["-gen-op-doc", "-dialect=tile"],
+    ),
     "tile-gpu.md": (
         "The `tile_gpu` dialect",
         "tilemlir/Dialect/TileGPU/IR/TileGPUOps.td",

@@ -8,7 +8,7 @@ import tilemlir.language as T
 BLOCK_M = BLOCK_N = DIM = 64
 
 
-def rounded_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
+def rounded_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M, ping_pong: bool = False):
     """Attention of one head whose weights are rounded first and summed then; keys from ``count`` on do not exist."""
 
     @T.prim_func
@@ -33,7 +33,7 @@ def rounded_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
             T.clear(result)
             T.clear(total)
             T.fill(top, -1e30)
-            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages):
+            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages, ping_pong=ping_pong):
                 T.copy(k[step * BLOCK_N, 0], k_tile)
                 T.clear(scores)
                 T.gemm(q_tile, k_tile, scores, transpose_B=True)
@@ -57,7 +57,7 @@ def rounded_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
     return rounded_weights_kernel
 
 
-def exact_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
+def exact_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M, ping_pong: bool = False):
     """The same with weights that are summed as they are, and rounded last."""
 
     @T.prim_func
@@ -82,7 +82,7 @@ def exact_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M):
             T.clear(result)
             T.clear(total)
             T.fill(top, -1e30)
-            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages):
+            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages, ping_pong=ping_pong):
                 T.copy(k[step * BLOCK_N, 0], k_tile)
                 T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
                 if (step + 1) * BLOCK_N > count:
@@ -124,3 +124,63 @@ def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, count: int) -> np.ndar
     scores = q.astype(np.float64) @ k[:count].astype(np.float64).T
     weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True) @ v[:count].astype(np.float64)
+
+
+def causal_tiles(length: int, heads: int, workers: int, stages: int):
+    """Causal attention whose tiles are handed to ``workers`` blocks: the number of steps differs from tile to tile."""
+    shape = (length, heads, DIM)
+    tiles = -(-length // BLOCK_M)
+
+    @T.prim_func
+    def causal_tiles_kernel(
+        q: T.Tensor(shape, "float16"),
+        k: T.Tensor(shape, "float16"),
+        v: T.Tensor(shape, "float16"),
+        out: T.Tensor(shape, "float16"),
+    ):
+        with T.Kernel(workers, threads=128) as worker:
+            q_tile = T.alloc_shared((BLOCK_M, DIM), "float16")
+            k_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            v_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            scores = T.alloc_fragment((BLOCK_M, BLOCK_N), "float32")
+            weights = T.alloc_fragment((BLOCK_M, BLOCK_N), "float16")
+            result = T.alloc_fragment((BLOCK_M, DIM), "float32")
+            top = T.alloc_fragment((BLOCK_M,), "float32")
+            before = T.alloc_fragment((BLOCK_M,), "float32")
+            total = T.alloc_fragment((BLOCK_M,), "float32")
+            for row, head in T.Persistent([tiles, heads], workers, worker):
+                T.copy(q[row * BLOCK_M : (row + 1) * BLOCK_M, head, 0:DIM], q_tile)
+                T.clear(result)
+                T.clear(total)
+                T.fill(top, -1e30)
+                for step in T.Pipelined(row + 1, num_stages=stages):
+                    T.copy(k[step * BLOCK_N : (step + 1) * BLOCK_N, head, 0:DIM], k_tile)
+                    T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
+                    for i, j in T.Parallel(BLOCK_M, BLOCK_N):
+                        seen = row * BLOCK_M + i >= step * BLOCK_N + j
+                        scores[i, j] = T.if_then_else(seen, scores[i, j], -T.infinity("float32"))
+                    T.copy(top, before)
+                    T.reduce_max(scores, top, dim=1, clear=False)
+                    for i, j in T.Parallel(BLOCK_M, BLOCK_N):
+                        scores[i, j] = T.exp2(scores[i, j] - top[i])
+                    for i, j in T.Parallel(BLOCK_M, DIM):
+                        result[i, j] *= T.exp2(before[i] - top[i])
+                    for i in T.Parallel(BLOCK_M):
+                        total[i] *= T.exp2(before[i] - top[i])
+                    T.reduce_sum(scores, total, dim=1, clear=False)
+                    T.copy(scores, weights)
+                    T.copy(v[step * BLOCK_N : (step + 1) * BLOCK_N, head, 0:DIM], v_tile)
+                    T.gemm(weights, v_tile, result)
+                for i, j in T.Parallel(BLOCK_M, DIM):
+                    result[i, j] /= total[i]
+                T.copy(result, out[row * BLOCK_M : (row + 1) * BLOCK_M, head, 0:DIM])
+
+    return causal_tiles_kernel
+
+
+def expected_causal(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What `causal_tiles` computes of (length, heads, dim), in float64."""
+    scores = np.einsum("ihd,jhd->hij", q.astype(np.float64), k.astype(np.float64))
+    scores = np.where(np.tril(np.ones(scores.shape[1:])) > 0, scores, -np.inf)
+    weights = np.exp2(scores - scores.max(axis=2, keepdims=True))
+    return np.einsum("hij,jhd->ihd", weights / weights.sum(axis=2, keepdims=True), v.astype(np.float64))

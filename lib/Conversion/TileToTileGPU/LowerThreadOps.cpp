@@ -7,14 +7,46 @@
 #include "KernelLowering.h"
 
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/IR/TileTurnOps.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
+/// Threads that meet for a turn: the warp group that waits for it, and the one
+/// that passes it on.
+static constexpr int64_t kTurnThreads = 2 * layout::kWarpGroupSize;
+
 LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
+  // Calls `emit` with the barrier of the warp group's turn, or of the next
+  // one's; with `chosen`, only for the turn of group 0, in that group.
+  auto emitTurn = [&](Operation *turn, int64_t id, int64_t groups, bool isNext,
+                      std::optional<int64_t> chosen,
+                      llvm::function_ref<void(Value)> emit) -> LogicalResult {
+    if (groups * layout::kWarpGroupSize != threads)
+      return turn->emitOpError()
+             << "is for " << groups << " warp groups, there are " << threads
+             << " threads";
+    Value group = warpGroup(), first = ix.i32(id);
+    if (!chosen) {
+      if (isNext)
+        group = ix.remainder(ix.add(group, ix.i32(1)), groups);
+      emit(ix.add(group, first));
+      return success();
+    }
+    Value isChosen = arith::CmpIOp::create(
+        b, ix.loc(), arith::CmpIPredicate::eq, group, ix.i32(*chosen));
+    auto branch =
+        scf::IfOp::create(b, ix.loc(), isChosen, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emit(first);
+    b.setInsertionPointAfter(branch);
+    return success();
+  };
   Location loc = ix.loc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::ElectOp elect) {
@@ -44,6 +76,26 @@ LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
         tile_gpu::NamedBarrierArriveOp::create(b, loc, ix.i32(arrive.getId()),
                                                arrive.getCount());
         return success();
+      })
+      .Case([&](tile::TakeTurnOp turn) {
+        std::optional<int64_t> chosen;
+        if (turn.getEnds())
+          chosen = 0;
+        return emitTurn(turn, turn.getId(), turn.getGroups(),
+                        /*isNext=*/false, chosen, [&](Value barrier) {
+                          tile_gpu::NamedBarrierSyncOp::create(b, loc, barrier,
+                                                               kTurnThreads);
+                        });
+      })
+      .Case([&](tile::PassTurnOp turn) {
+        std::optional<int64_t> chosen;
+        if (turn.getBegins())
+          chosen = turn.getGroups() - 1;
+        return emitTurn(turn, turn.getId(), turn.getGroups(),
+                        /*isNext=*/true, chosen, [&](Value barrier) {
+                          tile_gpu::NamedBarrierArriveOp::create(
+                              b, loc, barrier, kTurnThreads);
+                        });
       })
       .Case([&](tile::ThreadExpectTxOp expect) -> LogicalResult {
         FailureOr<Value> barrier =

@@ -447,6 +447,11 @@ class Loops(Statements):
                 "argument", "num_stages of T.Pipelined must be a compile-time integer of at least 0", found=repr(stages)
             )
         attributes: dict[str, ir.Attribute] = {"num_stages": self.integer(stages)}
+        ping_pong = loop.options["ping_pong"]
+        if not isinstance(ping_pong, bool):
+            self.fail("argument", "ping_pong of T.Pipelined must be True or False at compile time")
+        if ping_pong:
+            attributes["tile.take_turns"] = self.attribute("unit")
         order, stage = loop.options["order"], loop.options["stage"]
         if (order is None) != (stage is None) or (order is not None and len(order) != len(stage)):
             self.fail("argument", "order and stage of T.Pipelined are given together, with one entry per statement")

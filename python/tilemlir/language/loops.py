@@ -102,6 +102,7 @@ def Pipelined(
     stage: Sequence[int] | None = None,
     sync: Any = None,
     group: Any = None,
+    ping_pong: bool = False,
 ) -> Any:
     """A sequential loop whose loads run ahead of its computation.
 
@@ -113,10 +114,12 @@ def Pipelined(
             shared memory go with their first use, ``num_stages`` deep.
         group: lists of statement numbers; ``order`` and ``stage`` then have one entry per group.
         sync: accepted from older programs and ignored.
+        ping_pong: lets the warp groups take turns at starting the products of a loop in which one product feeds
+            another from registers (sm_90a). Whether it pays depends on the sizes: measure it.
     """
     if stop is None:
         start, stop = 0, start
-    options = {"num_stages": num_stages, "order": order, "stage": stage, "group": group}
+    options = {"num_stages": num_stages, "order": order, "stage": stage, "group": group, "ping_pong": ping_pong}
     return Loop("pipelined", "T.Pipelined", (start, stop, 1), options)
 
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/IR/TileTurnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -30,6 +31,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tilemlir/Dialect/Tile/IR/TileTurnOps.cpp.inc"
       >();
 }
 

@@ -30,6 +30,7 @@
 #include "InstructionSelection.h"
 #include "MatrixProducts.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileTurnOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
@@ -47,8 +48,14 @@ using namespace mlir::tile;
 /// predicates.
 static constexpr int64_t kRegistersOfLoop = 32;
 
+static constexpr int64_t kWarpGroupThreads = 128;
+
 /// Of a producer's ring loop in which some loads are those of the step before.
 static constexpr StringLiteral kDelayedLoads = "tile.delayed_loads";
+
+/// The named barrier of the turn of the first warp group: behind those that
+/// roles meet at.
+static constexpr int64_t kFirstTurn = 8;
 
 namespace {
 class ProductRotator {
@@ -68,11 +75,14 @@ private:
   bool splitBody();
   bool checkOperands();
   bool checkRegisters();
+  /// Sets `turns` if the warp groups are to take turns, and can.
+  void planTurns();
   void separateOperand();
   void classify();
   bool conflict(const Accesses &lhs, const Accesses &rhs);
 
-  void clone(ArrayRef<Operation *> ops, IRMapping &mapping);
+  void clone(ArrayRef<Operation *> ops, IRMapping &mapping,
+             bool takesTurn = false);
   void emitStep(Value iteration, bool hasPrevious);
   scf::ForOp findProducer();
   void delayLoads(scf::ForOp producer, bool runs);
@@ -103,6 +113,8 @@ private:
   SmallVector<BarrierArriveOp> releases;
   /// Values that the shared operand of the second product is made of.
   SmallVector<Operation *> operandSlice;
+  /// Warp groups that take turns; 0 when they do not.
+  int64_t turns = 0;
   /// Fragments whose values stay behind the wait for the second product, so
   /// that its operand is computed from them only there.
   llvm::SetVector<Value> pinned;
@@ -379,8 +391,32 @@ void ProductRotator::classify() {
   early = std::move(now);
 }
 
-void ProductRotator::clone(ArrayRef<Operation *> ops, IRMapping &mapping) {
+void ProductRotator::planTurns() {
+  if (!loop->hasAttr(kTakeTurns))
+    return;
+  loop->removeAttr(kTakeTurns);
+  int64_t groups = getRole(loop).getThreads() / kWarpGroupThreads;
+  if (groups < 2) {
+    reason = "one warp group takes no turns";
+    return;
+  }
+  // A group that has the turn must not wait for a slot.
+  for (Operation *op = firsts.front(); op != firsts.back();
+       op = op->getNextNode())
+    if (isa<BarrierWaitOp>(op)) {
+      reason = "the warp groups take no turns, because they wait for operands "
+               "between their products";
+      return;
+    }
+  turns = groups;
+  reason = "the warp groups take turns at starting products";
+}
+
+void ProductRotator::clone(ArrayRef<Operation *> ops, IRMapping &mapping,
+                           bool takesTurn) {
   for (Operation *op : ops) {
+    if (takesTurn && op == firsts.front())
+      TakeTurnOp::create(builder, loc, kFirstTurn, turns, /*ends=*/false);
     Operation *copy = builder.clone(*op, mapping);
     if (auto gemm = dyn_cast<GemmOp>(copy); gemm && usesWgmma(gemm))
       startProduct(gemm);
@@ -410,13 +446,15 @@ void ProductRotator::finishSecond(Value slot) {
 void ProductRotator::emitStep(Value iteration, bool hasPrevious) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), iteration);
-  clone(before, mapping);
+  clone(before, mapping, hasPrevious && turns);
   Value previous;
   if (hasPrevious) {
     previous =
         getPreviousSlot(builder, loc, mapping.lookup(ring.slot), ring.slots);
     Value one = makeIndex(builder, loc, 1);
     startSecond(previous, arith::SubIOp::create(builder, loc, iteration, one));
+    if (turns)
+      PassTurnOp::create(builder, loc, kFirstTurn, turns, /*begins=*/false);
   }
   llvm::SetVector<Value> results;
   for (GemmOp first : firsts) {
@@ -620,6 +658,7 @@ Rotation ProductRotator::run() {
       }
   separateOperand();
   classify();
+  planTurns();
 
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   bool runs = integers.getRange(lower).upper < integers.getRange(upper).lower;
@@ -637,6 +676,8 @@ Rotation ProductRotator::run() {
   }
   emitStep(lower, /*hasPrevious=*/false);
   Value next = arith::AddIOp::create(builder, loc, lower, one);
+  if (turns)
+    PassTurnOp::create(builder, loc, kFirstTurn, turns, /*begins=*/true);
   auto rotated = scf::ForOp::create(builder, loc, next, upper, loop.getStep());
   rotated->setAttrs(loop->getAttrs());
   {
@@ -644,6 +685,8 @@ Rotation ProductRotator::run() {
     builder.setInsertionPoint(rotated.getBody()->getTerminator());
     emitStep(rotated.getInductionVar(), /*hasPrevious=*/true);
   }
+  if (turns)
+    TakeTurnOp::create(builder, loc, kFirstTurn, turns, /*ends=*/true);
   // Behind the loop the position has moved one further than the last slot.
   Value position =
       LoadOp::create(builder, loc, builder.getI32Type(), ring.ring.getResult(),
@@ -653,7 +696,7 @@ Rotation ProductRotator::run() {
   pinned.clear();
   finishSecond(last);
   loop.erase();
-  return {rotated, ""};
+  return {rotated, reason};
 }
 
 Rotation mlir::tile::rotateProducts(scf::ForOp loop,

@@ -8,11 +8,15 @@
 
 namespace mlir::tile {
 
+/// Of ring loops whose warp groups are to take turns at starting products.
+inline constexpr StringLiteral kTakeTurns = "tile.take_turns";
+
 /// What became of a loop in which one product feeds another.
 struct Rotation {
   /// The loop in which both overlap; null if nothing was changed.
   scf::ForOp loop;
-  /// Why not; empty as well if the loop has no such products.
+  /// Why not; empty as well if the loop has no such products. Of a rotated
+  /// loop, what became of the turns that its warp groups were to take.
   std::string reason;
 };
 

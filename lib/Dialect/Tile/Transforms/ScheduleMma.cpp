@@ -380,6 +380,11 @@ static void addReason(scf::ForOp loop, const Twine &text) {
                                   choice.getArguments()));
 }
 
+static bool isProducer(Operation *op) {
+  RoleAttr role = getRole(op);
+  return role && role.getKind() == RoleKind::Producer;
+}
+
 /// Lets the products of loops in which one feeds another overlap.
 static void rotateLoops(KernelOp kernel) {
   SmallVector<scf::ForOp> loops;
@@ -388,10 +393,15 @@ static void rotateLoops(KernelOp kernel) {
     IntegerAnalysis integers(kernel);
     Rotation rotation = rotateProducts(loop, integers);
     if (rotation.loop)
-      addReason(rotation.loop, "the last product of a step runs beside the "
-                               "first one, and the computation, of the next");
+      addReason(rotation.loop,
+                "the last product of a step runs beside the first one, and the "
+                "computation, of the next" +
+                    (rotation.reason.empty() ? "" : "; " + rotation.reason));
     else if (!rotation.reason.empty())
       addReason(loop, "products run one after the other: " + rotation.reason);
+    else if (loop->hasAttr(kTakeTurns) && !isProducer(loop))
+      addReason(loop, "ping_pong has no effect: it is for loops in which one "
+                      "product feeds another from registers");
   }
 }
 

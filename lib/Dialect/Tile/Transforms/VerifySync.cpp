@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SyncExecution.h"
+#include "VerifyTurns.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 
@@ -152,6 +153,7 @@ private:
   void runOnOperation() override {
     bool ok = true;
     getOperation()->walk([&](KernelOp kernel) {
+      ok &= succeeded(verifyTurns(kernel));
       if (needsSyncVerification(kernel))
         ok &= verify(kernel);
     });

@@ -275,3 +275,53 @@ func.func @in_order(%n: i32) {
   }
   return
 }
+
+// -----
+
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [2, 1]}>
+#rs = #tile.choice<wgmma_rs, "", {instruction = [64, 64, 16], warpgroups = [2, 1]}>
+#producer = #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
+#consumer = #tile.role<consumer, first = 4, warps = 8>
+!rows = !tile.buffer<128x64xf16, shared>
+!tile = !tile.buffer<64x64xf16, shared>
+!scores = !tile.buffer<128x64xf32, fragment>
+!weights = !tile.buffer<128x64xf16, fragment>
+!position = !tile.buffer<2xi32, local>
+
+// Two warp groups take turns at starting their products.
+// CHECK-LABEL: func.func @turns
+func.func @turns(%n: i32) {
+  tile.kernel "k" grid(%n) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c5 = arith.constant 5 : i32
+    %q = tile.alloc "q" : !rows
+    %k = tile.alloc "k" : !tile
+    %s = tile.alloc "s" : !scores
+    %p = tile.alloc "p" : !weights
+    %o = tile.alloc "o" : !scores
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : !position
+    // CHECK: tile.pass_turn {begins, groups = 2 : i64, id = 8 : i64}
+    // CHECK-NEXT: scf.for
+    // CHECK: tile.take_turn {groups = 2 : i64, id = 8 : i64}
+    // CHECK-NEXT: tile.gemm_async %q
+    // CHECK: tile.gemm_async %p
+    // CHECK-NEXT: tile.pass_turn {groups = 2 : i64, id = 8 : i64}
+    // CHECK-NEXT: tile.mma_wait %s {pending = 1 : i64}
+    // CHECK-NOT: tile.take_turns
+    // CHECK: of the next; the warp groups take turns at starting products
+    // CHECK-NEXT: tile.take_turn {ends, groups = 2 : i64, id = 8 : i64}
+    tile.warp_specialize [#producer, #consumer] {
+      tile.warp_sync
+    }, {
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        tile.gemm %q, %k, %s {choice = #ss, transpose_b, clear_accum} : !rows, !tile, !scores
+        tile.copy %s[%c0, %c0] [128, 64] to %p[%c0, %c0] [128, 64] : !scores to !weights
+        tile.gemm %p, %k, %o {choice = #rs} : !weights, !tile, !scores
+      } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>, tile.take_turns}
+    }
+  }
+  return
+}

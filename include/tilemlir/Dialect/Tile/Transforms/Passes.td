@@ -303,7 +303,9 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
     later, and a producer of one thread loads into it one step later. The operand
     gets registers of its own unless one copy at the end is all that writes it.
     If the registers of a thread, one slot, or the order of the operations do
-    not allow it, the reason of the loop says so.
+    not allow it, the reason of the loop says so. With `tile.take_turns` on the
+    loop (`ping_pong` of `T.Pipelined`), the warp groups take turns at starting
+    both products.
 
     ```mlir
     scf.for %n = %lower to %upper step %c1 : i32 {
