@@ -43,6 +43,7 @@ void buildCPUPipeline(OpPassManager &manager,
   manager.addPass(tile::createTileMapBlocks());
   manager.addPass(tile::createTileAnalyzeBounds());
   manager.addPass(tile::createTileVerifyUniformity());
+  manager.addPass(tile::createTilePeelMasks());
   manager.addPass(tilemlir::createTileToCPU(toCPU));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -18,6 +18,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-raise-loops",
     "tile-analyze-bounds",
     "tile-verify-uniformity",
+    "tile-peel-masks",
     "tile-select-instructions",
     "tile-stage-stores",
     "tile-assign-layouts",

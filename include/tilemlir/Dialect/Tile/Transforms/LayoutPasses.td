@@ -151,6 +151,58 @@ def TileVerifyUniformity : Pass<"tile-verify-uniformity"> {
   }];
 }
 
+def TilePeelMasks : Pass<"tile-peel-masks"> {
+  let summary = "run tiles without their mask where no element is masked";
+  let description = [{
+    A `tile.parallel` in a loop that selects by comparisons of indices (causal
+    and window masks, ragged last tiles, guards of dynamic extents) is doubled:
+    under a condition on the loop variable that is the same for all threads,
+    which says that the comparisons have one result for all elements of the
+    tile, runs a copy without them. The loop around stays one loop, so that
+    pipelines, rings and their phases are the same for both.
+
+    A comparison is understood when its sides are sums of multiples of indices
+    of the parallel loop (or of other values in the loop with a known range)
+    and of values that are the same for all threads; `and`, `or` and `not` of
+    such comparisons, and signed as well as unsigned order. Peeled is what a
+    select or an `scf.if` discards: a constant, or nothing. Where ranges, guards
+    around the loop or assumptions already decide a comparison, its result
+    replaces it, and nothing is doubled.
+
+    Loops that write shared memory, bodies of more than 32 operations, and
+    masks that do not change in the loop around stay as they are.
+
+    ```mlir
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.parallel [128, 64] {
+      ^bb0(%i: i32, %j: i32):
+        %row = arith.addi %first, %i : i32
+        %column = arith.addi %k64, %j : i32
+        %seen = arith.cmpi sge, %row, %column : i32
+        %x = tile.load %s[%i, %j] : !tile.buffer<128x64xf32, fragment> -> f32
+        %y = arith.select %seen, %x, %infinity : f32
+        tile.store %y, %s[%i, %j] : f32, !tile.buffer<128x64xf32, fragment>
+      }
+    ```
+    becomes
+    ```mlir
+      %last = arith.addi %k64, %c63 : i32
+      %all = arith.cmpi sge, %first, %last : i32
+      scf.if %all {
+        tile.parallel [128, 64] attributes {choice = #tile.choice<simt, "...">} {
+        ^bb0(%i: i32, %j: i32):
+          %x = tile.load %s[%i, %j] : !tile.buffer<128x64xf32, fragment> -> f32
+          tile.store %x, %s[%i, %j] : f32, !tile.buffer<128x64xf32, fragment>
+        }
+      } else {
+        tile.parallel [128, 64] attributes {choice = #tile.choice<simt, "...">} { ... as before ... }
+      }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileSelectInstructions : Pass<"tile-select-instructions"> {
   let summary = "choose the instruction of every copy, gemm, reduction and loop";
   let description = [{
