@@ -181,14 +181,14 @@ IRMapping PingPong::makePrivateBuffers() {
   return mapping;
 }
 
-static Value loadVariable(OpBuilder &builder, Location loc, AllocOp variable) {
+static Value loadTurn(OpBuilder &builder, Location loc, AllocOp variable) {
   return LoadOp::create(builder, loc, builder.getI32Type(),
                         variable.getResult(), makeIndex(builder, loc, 0),
                         TypedAttr(), BoundsAttr());
 }
 
-static void storeVariable(OpBuilder &builder, Location loc, AllocOp variable,
-                          Value value) {
+static void storeTurn(OpBuilder &builder, Location loc, AllocOp variable,
+                      Value value) {
   StoreOp::create(builder, loc, value, variable.getResult(),
                   makeIndex(builder, loc, 0), BoundsAttr());
 }
@@ -209,19 +209,19 @@ void PingPong::takeTurns(Region &region, int64_t group, AllocOp turn,
   auto parity = AllocOp::create(builder, loc, turn.getType(),
                                 builder.getStringAttr("turn_parity"));
   parity->moveAfter(turn);
-  storeVariable(builder, loc, turn, zero);
+  storeTurn(builder, loc, turn, zero);
   // The first group has its first turn at once: a fresh barrier counts as
   // having completed a phase with parity 1.
-  storeVariable(builder, loc, parity, group == 0 ? one : zero);
+  storeTurn(builder, loc, parity, group == 0 ? one : zero);
 
   Block *body = loop.getBody();
   Operation *first = &body->front();
   builder.setInsertionPoint(first);
-  Value whose = loadVariable(builder, loc, turn);
+  Value whose = loadTurn(builder, loc, turn);
   Value isMine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                        whose, mine);
-  storeVariable(builder, loc, turn,
-                arith::XOrIOp::create(builder, loc, whose, one));
+  storeTurn(builder, loc, turn,
+            arith::XOrIOp::create(builder, loc, whose, one));
   auto branch =
       scf::IfOp::create(builder, loc, isMine, /*withElseRegion=*/true);
   branch->setAttr(kTurn, builder.getUnitAttr());
@@ -270,10 +270,10 @@ void PingPong::takeTurns(Region &region, int64_t group, AllocOp turn,
     lastRing = op;
   }
   builder.setInsertionPoint(firstRing);
-  Value phase = loadVariable(builder, loc, parity);
+  Value phase = loadTurn(builder, loc, parity);
   BarrierWaitOp::create(builder, loc, barriers.getResult(), mine, phase);
-  storeVariable(builder, loc, parity,
-                arith::XOrIOp::create(builder, loc, phase, one));
+  storeTurn(builder, loc, parity,
+            arith::XOrIOp::create(builder, loc, phase, one));
   builder.setInsertionPointAfter(lastRing);
   auto handOver = BarrierArriveOp::create(
       builder, loc, barriers.getResult(), group == 0 ? one : zero,
