@@ -76,7 +76,8 @@ def main() -> None:
         return
     error = check(kernel, rows, columns)
     print(f"relative error {error:.2e}")
-    if not error < 2.5e-3:
+    # A few elements may all be rounded by almost half a unit of bfloat16, which is up to 2^-8 of them.
+    if not error < (2.5e-3 if rows * columns >= 100 else 1.05 * 2**-8):
         raise SystemExit("the result is wrong")
 
 
