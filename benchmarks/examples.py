@@ -2,8 +2,9 @@
 
 Attention is compared with cuDNN through torch, split-KV decoding, norms, softmax and casts with the bandwidth of a
 device copy of the bytes that they must move, the 4-bit product with cuBLAS in float16. All contenders run on the same
-random inputs, interleaved in random order, each from an empty L2 cache (measure.py says how). Of the configurations of
-a program the fastest is taken. Wrong results are refused.
+random inputs, interleaved in random order, each from an L2 cache without them, and where bandwidth counts with as many
+dirty lines as the call leaves behind: each pays for its own traffic (measure.py says how). Of the configurations of a
+program the fastest is taken. Wrong results are refused.
 
     python benchmarks/examples.py
     python benchmarks/examples.py --program attention --program attention_tuned --target sm_90a
@@ -43,6 +44,7 @@ class Task:
         arguments: of a call, outputs last.
         reference: what PyTorch does instead, which gives the outputs, or None.
         peer: what the reference is called.
+        written: bytes that a call writes, where bandwidth counts.
     """
 
     shape: str
@@ -52,6 +54,7 @@ class Task:
     arguments: list[Any]
     reference: Call | None
     peer: str
+    written: float = 0
 
 
 def half(*shape: int) -> torch.Tensor:
@@ -166,7 +169,7 @@ def decode_tasks(target: str) -> Iterator[Task]:
         arguments = [q, k, v, torch.empty_like(q)]
         yield Task(
             f"{batch} x {heads}/{groups} x {length} x {dim}", 0, moved, kernels, arguments, lambda c=call: c()[:, 0],
-            "cuDNN",
+            "cuDNN", 2.0 * q.numel(),
         )  # fmt: skip
 
 
@@ -181,7 +184,16 @@ def linear_tasks(target: str) -> Iterator[Task]:
     )  # fmt: skip
     q, k, v = (brain(batch, length, heads, dim) for _ in range(3))
     moved = 4.0 * 2 * q.numel()
-    yield Task(f"{batch} x {heads} x {length} x {dim}", 0, moved, kernels, [q, k, v, torch.empty_like(v)], None, "")
+    yield Task(
+        f"{batch} x {heads} x {length} x {dim}",
+        0,
+        moved,
+        kernels,
+        [q, k, v, torch.empty_like(v)],
+        None,
+        "",
+        2.0 * v.numel(),
+    )
 
 
 def row_tasks(target: str, name: str) -> Iterator[Task]:
@@ -213,6 +225,7 @@ def row_tasks(target: str, name: str) -> Iterator[Task]:
             arguments = [x, out.to(torch.float8_e4m3fn), scale]
             task = Task("", 0, 3.0 * x.numel() + 4 * scale.numel(), kernels, arguments, None, "")
         task.shape = f"{rows} x {columns}"
+        task.written = task.moved - 2.0 * x.numel()
         yield task
 
 
@@ -232,7 +245,9 @@ def dequantized_tasks(target: str) -> Iterator[Task]:
     weights = (numbers * scale.repeat_interleave(GROUP, 1)).T
     out = torch.empty(m, n, device="cuda", dtype=torch.float16)
     moved = n * k / 2 + 2 * scale.numel() + 2 * m * (n + k)
-    yield Task(f"{m} x {n} x {k}", 0, moved, kernels, [a, b, scale, out], lambda: a @ weights, "cuBLAS f16")
+    yield Task(
+        f"{m} x {n} x {k}", 0, moved, kernels, [a, b, scale, out], lambda: a @ weights, "cuBLAS f16", 2.0 * m * n
+    )
 
 
 PROGRAMS: dict[str, Callable[[str], Iterator[Task]]] = {
@@ -276,14 +291,15 @@ def run(name: str, target: str, rounds: int) -> None:
         calls = {
             " ".join(map(str, key)): functools.partial(kernel, *task.arguments) for key, kernel in task.kernels.items()
         }
-        key = fastest(calls)
+        key = fastest(calls, written=task.written if task.moved else None)
         contenders: dict[str, Call] = {"ours": calls[key]}
         if task.reference is not None:
             contenders["peer"] = task.reference
         if task.moved:
             source, dest = (torch.empty(int(task.moved) // 2, dtype=torch.uint8, device="cuda") for _ in range(2))
             contenders["copy"] = functools.partial(dest.copy_, source)
-        medians = interleave(contenders, rounds, cool=False)
+        written = {"ours": task.written, "peer": task.written, "copy": task.moved / 2} if task.moved else None
+        medians = interleave(contenders, rounds, cool=False, written=written)
 
         def rate(who: str, task: Task = task, medians: dict[str, float] = medians) -> str:
             if who not in medians:
