@@ -239,13 +239,13 @@ def pending_product():
             a_tile = T.alloc_shared((2, 128, 64), "float16")
             b_tile = T.alloc_shared((2, 64, 128), "float16")
             acc = T.alloc_fragment((128, 128), "float32")
-            full, empty = T.alloc_barrier([1] * 2), T.alloc_barrier([128] * 2)
+            full, empty = T.alloc_barrier([4] * 2), T.alloc_barrier([128] * 2)
             with T.ws(1):
                 for k in T.serial(4):
                     T.mbarrier_wait_parity(empty[k % 2], ((k // 2) % 2) ^ 1)
                     T.tma_copy(a[0, k * 64], a_tile[k % 2, :, :], barrier=full[k % 2])
                     T.tma_copy(b[k * 64, 0], b_tile[k % 2, :, :], barrier=full[k % 2])
-                    if T.shuffle_elect(128):
+                    if T.shuffle_elect(32):  # one thread of each warp, so that none of them stays behind
                         T.mbarrier_arrive(full[k % 2])
             with T.ws(0):
                 T.clear(acc)
