@@ -31,13 +31,6 @@ static bool isProtocol(Operation *op) {
       op);
 }
 
-const SyncBarriers &SyncProgram::getBarriers(int slot) const {
-  for (const SyncBarriers &candidate : barriers)
-    if (slot >= candidate.first && slot < candidate.first + candidate.count)
-      return candidate;
-  llvm_unreachable("no such barrier");
-}
-
 bool mlir::tile::needsSyncVerification(KernelOp kernel) {
   return kernel
       .walk([](Operation *op) {

@@ -105,3 +105,10 @@ void mlir::tile::findSyncWarps(KernelOp kernel, SyncProgram &program) {
     program.warps.push_back(std::move(warps));
   }
 }
+
+const SyncBarriers &SyncProgram::getBarriers(int slot) const {
+  for (const SyncBarriers &candidate : barriers)
+    if (slot >= candidate.first && slot < candidate.first + candidate.count)
+      return candidate;
+  llvm_unreachable("no such barrier");
+}
