@@ -42,12 +42,13 @@ public:
       : loop(loop), uniformity(uniformity),
         analysis(loop, integers, uniformity) {}
 
-  void run();
+  /// Removes masks that hide nothing, or everything, wherever the loop runs.
+  void removeDecided();
+  /// Doubles the loop.
+  void peel();
 
 private:
   void findMasks();
-  void removeDecided();
-  void peel();
   bool discards(Block &block, unsigned results);
 
   ParallelOp loop;
@@ -111,8 +112,8 @@ void MaskPeeler::findMasks() {
   });
 }
 
-/// Masks that hide nothing, or everything, wherever the loop runs.
 void MaskPeeler::removeDecided() {
+  findMasks();
   // Inner masks come before those around them.
   SmallVector<Mask> open;
   for (const Mask &mask : masks) {
@@ -134,7 +135,6 @@ void MaskPeeler::removeDecided() {
   }
   if (open.size() != masks.size())
     eraseDead(*loop.getBodyBlock());
-  masks = std::move(open);
 }
 
 /// Whether a store puts back what it finds.
@@ -193,6 +193,7 @@ static void setReason(ParallelOp loop, const Twine &reason) {
 }
 
 void MaskPeeler::peel() {
+  findMasks();
   Operation *outer = getOuterLoop(loop);
   if (!outer || !uniformity.isReachedUniformly(loop))
     return;
@@ -246,14 +247,6 @@ void MaskPeeler::peel() {
   loop->moveBefore(branch.elseBlock()->getTerminator());
 }
 
-void MaskPeeler::run() {
-  findMasks();
-  if (masks.empty())
-    return;
-  removeDecided();
-  peel();
-}
-
 namespace {
 struct PeelMasks : tile::impl::TilePeelMasksBase<PeelMasks> {
   void runOnOperation() override {
@@ -268,8 +261,11 @@ struct PeelMasks : tile::impl::TilePeelMasksBase<PeelMasks> {
       Uniformity uniformity(kernel);
       for (ParallelOp loop : loops) {
         // Operations come and go: nothing may be remembered about them.
-        IntegerAnalysis integers(kernel);
-        MaskPeeler(loop, integers, uniformity).run();
+        for (auto step : {&MaskPeeler::removeDecided, &MaskPeeler::peel}) {
+          IntegerAnalysis integers(kernel);
+          MaskPeeler peeler(loop, integers, uniformity);
+          (peeler.*step)();
+        }
       }
     });
   }

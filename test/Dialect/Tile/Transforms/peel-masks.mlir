@@ -285,3 +285,34 @@ func.func @shared(%n: i32, %A: memref<?xf32>) {
   }
   return
 }
+
+// -----
+
+// A mask that hides everything takes another one, which only it used, away with it.
+// CHECK-LABEL: func.func @nested_decided
+func.func @nested_decided(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1.0 : f32
+    %two = arith.constant 2.0 : f32
+    %s = tile.alloc "s" : !tile.buffer<128x64xf32, fragment>
+    // CHECK: tile.pipelined
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      // CHECK: tile.parallel
+      // CHECK-NOT: arith.select
+      // CHECK: tile.store %{{[a-z0-9_]+}}, %s
+      tile.parallel [128, 64] {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %s[%i, %j] : !tile.buffer<128x64xf32, fragment> -> f32
+        %seen = arith.cmpi sge, %j, %k : i32
+        %y = arith.select %seen, %x, %one : f32
+        %never = arith.cmpi slt, %bx, %c0 : i32
+        %z = arith.select %never, %y, %two : f32
+        tile.store %z, %s[%i, %j] : f32, !tile.buffer<128x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
