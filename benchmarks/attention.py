@@ -43,8 +43,11 @@ HEADS = 16
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 #: Relative error (Frobenius norms) to float32 above which a kernel is not timed, by dtype.
 LARGEST_ERROR = {"float16": 2e-3, "bfloat16": 1.6e-2}
-#: block_m, block_n, num_stages, threads: what the plain program and TileLang choose from.
+NAMES = ("block_m", "block_n", "num_stages", "threads")
+#: Values of these: what the plain program and TileLang choose from.
 CONFIGURATIONS = [(128, 128, 2, 256), (128, 64, 2, 256), (128, 64, 2, 128), (192, 64, 2, 384), (192, 128, 2, 384)]
+#: block_m, block_n, num_stages, threads of the tuned example by dim.
+TUNED = {64: (192, 128, 2, 384), 128: (128, 128, 2, 256)}
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Problem:
         """Floating-point operations that count."""
         return 4.0 * ROWS * HEADS * self.length * self.dim / (2 if self.causal else 1)
 
+    @property
+    def has_tuned(self) -> bool:
+        """The tuned example is for float16."""
+        return self.dtype == "float16" and self.dim in TUNED
+
     def operands(self) -> list[torch.Tensor]:
         """Random q, k, v of (batch, length, heads, dim), and an output filled with NaN."""
         batch, heads, length, dim, _ = self.sizes
@@ -79,8 +87,7 @@ class Problem:
 
 def configurations(problem: Problem) -> list[dict[str, int]]:
     """Configurations of the plain program whose blocks divide the length."""
-    names = ("block_m", "block_n", "num_stages", "threads")
-    chosen = [dict(zip(names, values, strict=True)) for values in CONFIGURATIONS]
+    chosen = [dict(zip(NAMES, values, strict=True)) for values in CONFIGURATIONS]
     return [one for one in chosen if problem.length % one["block_m"] == 0 and problem.length % one["block_n"] == 0]
 
 
@@ -98,9 +105,8 @@ def compile_tuned(problem: Problem, target: str) -> Any:
     """The tuned example with its configuration."""
     import attention_tuned
 
-    config = attention_tuned.configuration(problem.length, problem.dim, problem.causal)
-    program = attention_tuned.attention_tuned(*problem.sizes, dtype=problem.dtype, **config)
-    return tile.compile(program, target=target)
+    config = dict(zip(NAMES, TUNED[problem.dim], strict=True))
+    return tile.compile(attention_tuned.attention_tuned(*problem.sizes, **config), target=target)
 
 
 def job(arguments: tuple[str, Problem, str, dict[str, int]]) -> str | None:
@@ -117,7 +123,8 @@ def prepare(problems: Iterable[Problem], target: str, with_peers: bool) -> None:
     """Compiles what the problems need on all cores, so that the run itself only loads from disk caches."""
     jobs: list[tuple[str, Problem, str, dict[str, int]]] = []
     for problem in problems:
-        jobs.append(("tuned", problem, target, {}))
+        if problem.has_tuned:
+            jobs.append(("tuned", problem, target, {}))
         dialects = ["tilemlir"] + (["tilelang"] if with_peers and peers.available("tilelang") else [])
         jobs += [(dialect, problem, target, config) for dialect in dialects for config in configurations(problem)]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
@@ -175,8 +182,9 @@ def contenders(
             key = next(iter(right)) if len(right) == 1 else measure.fastest(right)
             chosen[name], settings[name] = right[key], key
 
-    tuned = compile_tuned(problem, target)
-    add("tuned", {"": lambda: tuned(q, k, v, out)})
+    if problem.has_tuned:
+        tuned = compile_tuned(problem, target)
+        add("tuned", {"": lambda: tuned(q, k, v, out)})
     for dialect, name in (("tilemlir", "plain"), ("tilelang", "TileLang")):
         if dialect == "tilelang" and not (with_peers and peers.available("tilelang")):
             continue

@@ -25,7 +25,8 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
     """
     scale = dim**-0.5 * LOG2_E
     shape = (batch, length, heads, dim)
-    section = next(size for size in (16, 8, 4, 2, 1) if heads % size == 0)  # heads whose keys the L2 cache keeps
+    # Heads whose keys the L2 cache keeps while blocks of different length end.
+    section = next(size for size in ((8, 4, 2, 1) if causal else (1,)) if heads % size == 0)
     tiles = -(-length // block_m)
 
     @T.prim_func
