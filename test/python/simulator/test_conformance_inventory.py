@@ -26,6 +26,11 @@ EXEMPT = {
     "ld.param.b64": "pointers, which every case takes",
     "cvta.to.local.u64": "the inverse of cvta.local, which has a case",
     "trap": "ends the kernel",
+    "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint": (
+        "the same copy without the hint, and with it in two dimensions, have cases"
+    ),
+    "ld.shared.s8": "the load of an unsigned byte, and sign extension, have cases",
+    "ld.global.nc.s8": "the load of an unsigned byte, and sign extension, have cases",
 }
 
 _MNEMONIC = re.compile(r"^(?:@!?%\w+\s+)?([a-z][a-z0-9]*(?:[.:]+[A-Za-z0-9_]+)*)(?=\s|$)")

@@ -1,4 +1,4 @@
-// Programs whose tiles two warp groups cannot share keep one role of consumers, and say why.
+// The pass rejects nothing: programs whose tiles two warp groups cannot share keep one role of consumers, and say why.
 // RUN: tile-opt %s --tile-ping-pong --split-input-file | FileCheck %s
 
 #rows = #tile.fragment_layout<[64, 8], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8)]>
