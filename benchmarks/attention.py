@@ -16,24 +16,23 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "examples")]
 
+import comparison  # noqa: E402
 import measure  # noqa: E402
 import peers  # noqa: E402
 import tilemlir as tile  # noqa: E402
 import torch  # noqa: E402
-from gemm import error_of, load_contender  # noqa: E402
+from gemm import error_of  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
@@ -210,16 +209,11 @@ def contenders(
 def main() -> None:
     """Measures every problem, prints one table and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--length", nargs="+", type=int, default=list(LENGTHS))
     parser.add_argument("--dim", nargs="+", type=int, default=[64, 128])
     parser.add_argument("--mask", nargs="+", choices=("causal", "full"), default=["causal", "full"])
     parser.add_argument("--dtype", nargs="+", choices=list(LARGEST_ERROR), default=["float16"])
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--regime", choices=("cool", "hot", "both"), default="both")
-    parser.add_argument("--no-peers", action="store_true", help="only cuDNN, tilemlir and further contenders")
-    parser.add_argument("--contender", action="append", default=[], help="a Python file")
-    parser.add_argument("--json", help="where to write all figures")
+    comparison.add_arguments(parser, "cuDNN", rounds=30)
     arguments = parser.parse_args()
     problems = [
         Problem(length, dim, mask == "causal", dtype)
@@ -228,21 +222,16 @@ def main() -> None:
         )
     ]
     regimes = ("cool", "hot") if arguments.regime == "both" else (arguments.regime,)
-    more = [load_contender(path) for path in arguments.contender]
+    more = [comparison.load_contender(path) for path in arguments.contender]
     prepare(problems, arguments.target, not arguments.no_peers)
-    records = []
-    for problem in problems:
-        chosen, settings = contenders(problem, arguments.target, not arguments.no_peers, more)
-        for regime in regimes:
-            times = measure.interleave(chosen, arguments.rounds, cool=regime == "cool")
-            records.append(
-                {**asdict(problem), "regime": regime, "milliseconds": times, "settings": settings, "text": str(problem)}
-            )
-            ratios = ", ".join(f"{name} {times['cuDNN'] / time:.3f}" for name, time in times.items())
-            print(f"{problem} {regime}: {ratios}", flush=True)
-        del chosen
-        torch.cuda.empty_cache()
-    names = list(dict.fromkeys(name for record in records for name in record["milliseconds"]))
+    records = comparison.run(
+        problems,
+        lambda problem: contenders(problem, arguments.target, not arguments.no_peers, more),
+        "cuDNN",
+        regimes,
+        arguments.rounds,
+    )
+    names = comparison.names_of(records)
     table = Table(title=f"Speed as a fraction of cuDNN, {torch.cuda.get_device_name()}, ours for {arguments.target}")
     for column in ("length x dim", "chip", "cuDNN TFLOP/s", *names[1:], "plain's configuration"):
         table.add_column(column, justify="left" if column in ("length x dim", "chip") else "right")
@@ -252,25 +241,14 @@ def main() -> None:
             str(problem),
             record["regime"],
             f"{problem.flops / times['cuDNN'] / 1e9:.0f}",
-            *(f"{times['cuDNN'] / times[name]:.3f}" if name in times else "" for name in names[1:]),
+            *comparison.ratios(record, "cuDNN", names[1:]),
             record["settings"].get("plain", ""),
         )
     for regime in regimes:
-        means = []
-        for name in names[1:]:
-            logs = [
-                math.log(record["milliseconds"]["cuDNN"] / record["milliseconds"][name])
-                for record in records
-                if record["regime"] == regime and name in record["milliseconds"]
-            ]
-            means.append(f"{math.exp(math.fsum(logs) / len(logs)):.3f}" if logs else "")
+        means = comparison.means(records, "cuDNN", names[1:], regime)
         table.add_row("geometric mean", regime, "", *means, "")
     Console(width=180).print(table)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(records, indent=1))
-    for name in ("Triton", "TileLang"):
-        if name not in names and not arguments.no_peers:
-            print(f"{name} is not installed here and was left out")
+    comparison.finish(records, arguments)
 
 
 if __name__ == "__main__":

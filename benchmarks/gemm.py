@@ -18,16 +18,14 @@ a Python file, whose ``contender(problem, a, b, out)`` returns one or None.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
+import comparison
 import measure
 import peers
 import tilemlir as tile
@@ -257,43 +255,26 @@ def contenders(
     return chosen, settings
 
 
-def load_contender(path: str) -> Callable[..., Any]:
-    """The function ``contender`` of a Python file."""
-    namespace: dict[str, Any] = {"__file__": path, "__name__": "contender"}
-    exec(compile(Path(path).read_text(), path, "exec"), namespace)
-    return namespace["contender"]
-
-
 def main() -> None:
     """Measures every problem, prints one table and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--shape", action="append", default=[], type=Problem.parse, help="MxNxK[:layout[:dtype]]")
     parser.add_argument("--table", action="append", default=[], choices=list(TABLES))
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--regime", choices=("cool", "hot", "both"), default="both")
-    parser.add_argument("--no-peers", action="store_true", help="only cuBLAS, tilemlir and further contenders")
-    parser.add_argument("--contender", action="append", default=[], help="a Python file")
-    parser.add_argument("--json", help="where to write all figures")
+    comparison.add_arguments(parser, "cuBLAS", rounds=40)
     arguments = parser.parse_args()
     problems = [problem for table in arguments.table for problem in TABLES[table]] + arguments.shape
     problems = problems or [Problem(4096, 4096, 4096)]
     regimes = ("cool", "hot") if arguments.regime == "both" else (arguments.regime,)
-    more = [load_contender(path) for path in arguments.contender]
+    more = [comparison.load_contender(path) for path in arguments.contender]
     prepare(problems, arguments.target, not arguments.no_peers)
-    records = []
-    for problem in problems:
-        chosen, settings = contenders(problem, arguments.target, not arguments.no_peers, more)
-        for regime in regimes:
-            times = measure.interleave(chosen, arguments.rounds, cool=regime == "cool")
-            records.append(
-                {**asdict(problem), "regime": regime, "milliseconds": times, "settings": settings, "text": str(problem)}
-            )
-            ratios = ", ".join(f"{name} {times['cuBLAS'] / time:.3f}" for name, time in times.items())
-            print(f"{problem} {regime}: {ratios}", flush=True)
-        del chosen
-        torch.cuda.empty_cache()
-    names = list(dict.fromkeys(name for record in records for name in record["milliseconds"]))
+    records = comparison.run(
+        problems,
+        lambda problem: contenders(problem, arguments.target, not arguments.no_peers, more),
+        "cuBLAS",
+        regimes,
+        arguments.rounds,
+    )
+    names = comparison.names_of(records)
     table = Table(title=f"Speed as a fraction of cuBLAS, {torch.cuda.get_device_name()}, ours for {arguments.target}")
     for column in ("problem", "chip", "cuBLAS us", "TFLOP/s", *names[1:], "configuration"):
         table.add_column(column, justify="left" if column in ("problem", "chip", "configuration") else "right")
@@ -305,25 +286,14 @@ def main() -> None:
             record["regime"],
             f"{times['cuBLAS'] * 1e3:.1f}",
             f"{problem.flops / times['cuBLAS'] / 1e9:.0f}",
-            *(f"{times['cuBLAS'] / times[name]:.3f}" if name in times else "" for name in names[1:]),
+            *comparison.ratios(record, "cuBLAS", names[1:]),
             record["settings"].get("tilemlir", ""),
         )
     for regime in regimes:
-        means = []
-        for name in names[1:]:
-            logs = [
-                math.log(record["milliseconds"]["cuBLAS"] / record["milliseconds"][name])
-                for record in records
-                if record["regime"] == regime and name in record["milliseconds"]
-            ]
-            means.append(f"{math.exp(math.fsum(logs) / len(logs)):.3f}" if logs else "")
+        means = comparison.means(records, "cuBLAS", names[1:], regime)
         table.add_row("geometric mean", regime, "", "", *means, "")
     Console(width=200).print(table)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(records, indent=1))
-    for name in ("Triton", "TileLang"):
-        if name not in names and not arguments.no_peers:
-            print(f"{name} is not installed here and was left out")
+    comparison.finish(records, arguments)
 
 
 if __name__ == "__main__":
