@@ -236,7 +236,7 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
                          dim, getUserName(copy->tensor.storage),
                          divisor * bytes);
   // Measured on an H200: a store that reaches over the end of a row writes
-  // zeros up to the next 16 bytes. Loads end at the last element.
+  // what the box holds up to the next 16 bytes. Loads end at the last element.
   int64_t row =
       getExtentDivisor(copy->tensor.storage, dim, op, integers) * bytes;
   if (!copy->isLoad && op.getBounds() != Bounds::Full &&
