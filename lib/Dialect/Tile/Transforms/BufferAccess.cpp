@@ -30,6 +30,21 @@ Value mlir::tile::getStorageRoot(Value value) {
   return value;
 }
 
+bool mlir::tile::isWrittenBefore(const BufferAccess &read,
+                                 ArrayRef<BufferAccess> accesses,
+                                 Operation *scope) {
+  SmallVector<ArrayRef<IndexRange>> parts;
+  for (const BufferAccess &write : accesses) {
+    if (write.root != read.root || !write.isExact || !write.isWrite ||
+        write.isAtomic || !scope->isProperAncestor(write.op))
+      continue;
+    Operation *sibling = write.op->getBlock()->findAncestorOpInBlock(*read.op);
+    if (sibling && write.op->isBeforeInBlock(sibling))
+      parts.push_back(write.region);
+  }
+  return isCovered(getWholeRegion(read.root.getType()), parts);
+}
+
 SmallVector<IndexRange, 4> mlir::tile::getWholeRegion(Type type) {
   // Larger than any coordinate (32 bits), small enough to calculate with.
   constexpr int64_t kUnknownExtent = int64_t(1) << 40;

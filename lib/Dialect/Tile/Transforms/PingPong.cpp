@@ -126,17 +126,7 @@ std::string PingPong::whyNotBuffers() {
     });
     if (!isWritten && type.isLocal())
       continue;
-    SmallVector<ArrayRef<IndexRange>> parts;
-    for (const BufferAccess &write : accesses) {
-      if (write.root != read.root || !write.isExact || !write.isWrite ||
-          write.isAtomic)
-        continue;
-      Operation *sibling =
-          write.op->getBlock()->findAncestorOpInBlock(*read.op);
-      if (sibling && write.op->isBeforeInBlock(sibling))
-        parts.push_back(write.region);
-    }
-    if (!isCovered(getWholeRegion(read.root.getType()), parts))
+    if (!isWrittenBefore(read, accesses, tiles))
       return describeForUser(read.op) + " may read what an earlier tile left";
   }
   return "";

@@ -54,24 +54,12 @@ private:
     // Filled by pipelines only; the pipeline itself keeps slots.
     if (alloc->hasAttr("tile.slots"))
       return !isSteady(loop);
-    auto whole = getWholeRegion(alloc.getType());
     for (const BufferAccess &read : accesses) {
       if (read.root != alloc.getResult() || !loop->isAncestor(read.op) ||
           (read.isWrite && !read.isAtomic))
         continue;
-      // What was certainly written before, in the same iteration.
-      SmallVector<ArrayRef<IndexRange>> parts;
-      for (const BufferAccess &write : accesses) {
-        if (write.root != read.root || !write.isExact || !write.isWrite ||
-            write.isAtomic || !loop->isProperAncestor(write.op))
-          continue;
-        Operation *sibling =
-            write.op->getBlock()->findAncestorOpInBlock(*read.op);
-        if (sibling && write.op->isBeforeInBlock(sibling))
-          parts.push_back(write.region);
-      }
       // Scratch memory is written by the operation that reads it.
-      if (!read.isScratch && !isCovered(whole, parts))
+      if (!read.isScratch && !isWrittenBefore(read, accesses, loop))
         return false;
     }
     return true;

@@ -76,6 +76,11 @@ bool contains(ArrayRef<IndexRange> outer, ArrayRef<IndexRange> inner);
 /// True when the constant boxes among `parts` together hold all of `box`.
 bool isCovered(ArrayRef<IndexRange> box, ArrayRef<ArrayRef<IndexRange>> parts);
 
+/// True when everything in the buffer of `read` was certainly written before
+/// it, among `accesses`, in the same iteration of every loop inside of `scope`.
+bool isWrittenBefore(const BufferAccess &read, ArrayRef<BufferAccess> accesses,
+                     Operation *scope);
+
 /// The box of all elements of a buffer or tensor; dynamic extents are taken to
 /// be larger than any coordinate.
 SmallVector<IndexRange, 4> getWholeRegion(Type type);
