@@ -25,7 +25,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "examples")]
+# The examples first: attention.py is a name of both folders.
+sys.path[:0] = [str(Path(__file__).parents[1] / "examples"), str(Path(__file__).parent)]
 
 from measure import fastest, interleave  # noqa: E402
 
