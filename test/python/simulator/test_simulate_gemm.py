@@ -49,3 +49,20 @@ def test_float32_is_rounded_by_tma():
     c = np.full((m, n), np.nan, np.float32)
     kernel.simulate(a, b, c, seed=int(np.random.default_rng().integers(1 << 30)))
     np.testing.assert_array_equal(c, np.full((m, n), 5 + 10 * (1 + 2**-9), np.float32))
+
+
+@pytest.mark.filterwarnings("ignore:.*between registers and local memory")
+def test_staging_takes_the_memory_of_the_ring():
+    """Without a producer role, too: the tile of float32 fits only where the operands have been."""
+    m, n, k = 128, 256, 160
+    program = kernel_programs.gemm(
+        m, n, k, block=(128, 256, 32), stages=3, threads=128, transpose_b=True, dtype="float32", out="float32"
+    )
+    kernel = tile.compile(program, target=kernels.SM_90A)
+    report = kernel.explain().to_dict()["kernels"][0]
+    assert any(buffer["name"] == "acc.staging" for buffer in report["buffers"]), str(kernel.explain())
+    assert report["shared_bytes"] < 150 * 1024, str(kernel.explain())
+    a, b = (x.astype(np.float32) for x in kernels.operands(m, n, k))
+    c = np.full((m, n), np.nan, np.float32)
+    kernel.simulate(a, b.T.copy(), c, seed=int(np.random.default_rng().integers(1 << 30)))
+    np.testing.assert_array_equal(c, a @ b)

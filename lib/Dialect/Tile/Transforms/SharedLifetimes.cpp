@@ -146,6 +146,7 @@ private:
 
   /// Position of the first wait behind `copy`; the end of the kernel if none.
   int64_t getNextWait(CopyAsyncOp copy) {
+    Operation *loop = getLoopAhead(copy);
     int64_t position = end[kernel];
     kernel.walk([&](Operation *op) {
       auto onBarrier = dyn_cast<BarrierWaitOp>(op);
@@ -155,8 +156,23 @@ private:
                        : isa<AsyncWaitOp>(op);
       if (waits && begin[op] > begin[copy])
         position = std::min(position, begin[op]);
+      else if (waits && loop && loop->isProperAncestor(op))
+        position = std::min(position, end[loop]);
     });
     return position;
+  }
+
+  /// The loop of a pipeline in which `copy` loads for a later iteration: only
+  /// for one that comes, and that waits for it.
+  static Operation *getLoopAhead(CopyAsyncOp copy) {
+    bool isIssued = false;
+    for (Operation *op = copy->getParentOp(); !isa<KernelOp>(op);
+         op = op->getParentOp()) {
+      isIssued |= getPipeline(op, PipelineRole::Issue) != nullptr;
+      if (isSteady(op))
+        return isIssued ? op : nullptr;
+    }
+    return nullptr;
   }
 
   KernelOp kernel;

@@ -145,7 +145,8 @@ int64_t StageStores::getFreeBytes(CopyOp store) {
   int64_t limit = target.getSharedMemoryLimit();
   if (int64_t wanted = OptionsAttr::of(kernel).getInteger("shared_limit", 0))
     limit = std::min(limit, wanted);
-  bool reuse = !isInLoop(store) &&
+  // Where the program orders its threads itself, buffers never share memory.
+  bool reuse = !isInLoop(store) && !kernel->hasAttr("tile.explicit") &&
                !OptionsAttr::of(kernel).getFlag("disable_shared_reuse", false);
   Operation *place = kernel.getBodyBlock()->findAncestorOpInBlock(*store);
   int64_t taken = kReservedBytes;

@@ -81,6 +81,27 @@ func.func @refused(%C: memref<?x64xf16>, %D: memref<?x67xf16>, %E: memref<?x64xf
 
 // -----
 
+// Buffers of a kernel that orders its threads itself never share memory: pieces of the tile beside the operands, not the whole in their place.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: @own_order
+// CHECK-NOT: <128x256xf32, shared>
+// CHECK: tile.alloc "c.staging" : <128x32xf32, shared>
+func.func @own_order(%C: memref<?x256xf32>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(256) attributes {tile.explicit} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "a" : !tile.buffer<128x256xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<256x256xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<128x256xf32, fragment>
+    tile.gemm %a, %b, %c {transpose_b, choice = #tile.choice<mma_sync, "">} : !tile.buffer<128x256xf16, shared>, !tile.buffer<256x256xf16, shared>, !tile.buffer<128x256xf32, fragment>
+    tile.copy %c[%c0, %c0] [128, 256] to %C[%bx, %c0] [128, 256] {choice = #tile.choice<simt, "per-thread accesses of 8 bytes", {bytes = 8 : i64}>} : !tile.buffer<128x256xf32, fragment> to memref<?x256xf32>
+  }
+  return
+}
+}
+
+// -----
+
 // Targets without TMA are left alone.
 module attributes {tile.target = #tile.target<"sm_80">} {
 // CHECK-LABEL: @ampere
