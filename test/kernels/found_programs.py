@@ -259,3 +259,23 @@ def pending_product():
                 T.copy(acc, c)
 
     return kernel
+
+
+def loads_in_flight(stages, threads, dtype="float64"):
+    """A product by multiply-adds whose last loads are in flight when the slot is given back: they come late, because
+    those of many warps with bank conflicts are in front of them."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((32, 96), dtype), b: T.Tensor((64, 96), dtype), c: T.Tensor((32, 64), dtype)):
+        with T.Kernel(1, threads=threads) as _:
+            a_tile = T.alloc_shared((32, 8), dtype)
+            b_tile = T.alloc_shared((64, 8), dtype)
+            acc = T.alloc_fragment((32, 64), dtype)
+            T.clear(acc)
+            for k in T.Pipelined(12, num_stages=stages):
+                T.copy(a[0, k * 8], a_tile)
+                T.copy(b[0, k * 8], b_tile)
+                T.gemm(a_tile, b_tile, acc, transpose_B=True, precision="ieee")
+            T.copy(acc, c)
+
+    return kernel

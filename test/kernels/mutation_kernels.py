@@ -12,6 +12,7 @@ from typing import Any
 import cluster_programs
 import defer_programs
 import explicit_programs
+import found_programs
 import numpy as np
 import tilemlir as tile
 import tilemlir.language as T
@@ -132,6 +133,13 @@ KERNELS = {
     ),
     "cp_async_ring": _gemm_subject(
         "GEMM, ring filled by cp.async", HOPPER, lambda *s: _gemm(*s, block=(64, 64, 64)), (64, 60, 448)
+    ),
+    "multiply_add": Subject(
+        "GEMM of f64 by multiply-adds",
+        HOPPER,
+        lambda: found_programs.loads_in_flight(2, 128),
+        lambda: tuple(np.random.default_rng().integers(-3, 4, (rows, 96)).astype(np.float64) for rows in (32, 64)),
+        lambda a, b: a @ b.T,
     ),
     "explicit": _gemm_subject(
         "GEMM with T.ws and barriers of the program",

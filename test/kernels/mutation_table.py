@@ -222,6 +222,10 @@ _SIMULATED = [
         r"tile\.fence_proxy\n", "", ("missing-proxy-fence",), "without a proxy fence in between",
     ),
     Mutation(
+        "reads_without_fence", "a slot that threads have read is loaded again without a proxy fence", "multiply_add",
+        _SYNC, r"tile\.fence_proxy\n", "", ("missing-proxy-fence",), "without a proxy fence in between",
+    ),
+    Mutation(
         "deferred_guard", "the store that the first tile has no result for is not outside of the tensor",
         "persistent", _SYNC, r"tile\.store %c\d+_i32, (%deferred\[)", r"tile.store %c0_i32, \1",
         ("race", "wrong result"), "", which=None,

@@ -264,21 +264,19 @@ def check_write(
         elif found is not None:
             lane = int(mine[found[0], 0]) - w.component
             report_write(w, buffer, lane, found[1], found[2], "writes")
-        late = shadow.find_read(rows, mine, clock)
+        late = shadow.find_read(rows, mine, clock, proxy)
         if late is not None:
-            access, granule, row = late
+            access, granule, row, fence = late
             machine = w.machine
             reader = machine.components.describe(int(shadow.reader[row][granule]))
-            machine.note(
-                machine.finding(
-                    "race",
-                    f"writes {buffer.where(granule << shadow.shift)}, "
-                    f"and nothing orders that behind the read by {reader}",
-                    w,
-                    int(mine[access, 0]) - w.component,
-                    [(int(shadow.read_step[granule]), "read")],
-                )
-            )
+            where = buffer.where(granule << shadow.shift)
+            if fence:
+                kind = "missing-proxy-fence"
+                what = f"an asynchronous operation writes {where}, read by {reader} without a proxy fence in between"
+            else:
+                kind, what = "race", f"writes {where}, and nothing orders that behind the read by {reader}"
+            place = int(mine[access, 0]) - w.component
+            machine.note(machine.finding(kind, what, w, place, [(int(shadow.read_step[granule]), "read")]))
     if copy is not None:
         shadow.note_write(index, copy[0], copy[1], w.pc)
     elif agent is None:

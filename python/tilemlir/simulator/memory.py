@@ -102,20 +102,36 @@ class Shadow:
                 return int(row), int(index[row, column]), True
         return None
 
-    def find_read(self, index: np.ndarray, own: np.ndarray, clock: Clock) -> tuple[int, int, int] | None:
-        """The first granule that somebody reads who is not ordered before a write: (access, granule, row of reads)."""
-        rows = clock[GENERIC]
+    def find_read(
+        self, index: np.ndarray, own: np.ndarray, clock: Clock, through: int = GENERIC
+    ) -> tuple[int, int, int, bool] | None:
+        """The first granule with a read that is not ordered before a write.
+
+        Reads by threads are ordered before writes of the async proxy by a proxy fence only: a load that a warp has
+        issued may still be in flight when the arrival behind it is seen, and what the async proxy writes overtakes it
+        (measured on an H200; PTX ISA, "Memory Consistency Model", "Causality Order").
+
+        Args:
+            index, own, clock, through: as for `find_write`.
+
+        Returns:
+            (row of the access, granule, row of reads, whether only a proxy fence is missing), or None.
+        """
         for position in range(len(self.read)):
             read = self.read[position][index]
             if not read.any():
                 continue
             reader = self.reader[position][index]
-            late = rows[reader] < read
+            late = clock[GENERIC][reader] < read
+            fence = False
             if late.any():
                 late &= reader != own
-                if late.any():
-                    row, column = np.argwhere(late)[0]
-                    return int(row), int(index[row, column]), position
+            if through == ASYNC and not late.any():
+                # Asynchronous readers are in both rows of a clock.
+                late, fence = clock[ASYNC][reader] < read, True
+            if late.any():
+                row, column = np.argwhere(late)[0]
+                return int(row), int(index[row, column]), position, fence
         return None
 
     def note_read(self, index: np.ndarray, own: Any, epoch: Any, row: int, step: int) -> None:

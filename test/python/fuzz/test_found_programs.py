@@ -152,3 +152,11 @@ def test_pending_product():
     c = np.zeros((128, 128), np.float32)
     kernel(a, b, c)
     np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_loads_in_flight(run, dtype, stages):
+    a, b = whole(32, 96, dtype=dtype), whole(64, 96, dtype=dtype)
+    (c,) = run(programs.loads_in_flight(stages, 384, dtype), [a, b], [((32, 64), getattr(torch, dtype))])
+    np.testing.assert_array_equal(c, a @ b.T)

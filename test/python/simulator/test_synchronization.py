@@ -246,3 +246,34 @@ def test_bulk_loads_complete_a_phase_and_reductions_add():
         copies, report = run(body, [source, source], shared=1024, seed=seed, grid=(3, 1, 1))
         assert report.ok, str(report)
         np.testing.assert_array_equal(copies[1], 4 * source)
+
+
+@pytest.mark.parametrize("fence", ["fence.proxy.async.shared::cta;", "membar.cta;", ""])
+@pytest.mark.parametrize("meet", ["mbarrier.arrive.shared::cta.b64 _, [%r5];", "bar.warp.sync -1;"])
+def test_engine_overwrites_what_threads_read(fence, meet):
+    # A load that was issued may still be in flight behind an arrival: only a proxy fence keeps the engine from it.
+    load = """
+        @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 128;
+        @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%d0], 128, [%r1];
+        """
+    body = INIT.format(count=1) + (
+        "add.s32 %r4, %r1, 128; add.s32 %r5, %r1, 8; @%p1 mbarrier.init.shared::cta.b64 [%r5], 32;"
+        "@%p1 fence.mbarrier_init.release.cluster; bar.warp.sync -1;"
+        + load
+        + WAIT.format(label=0, parity=0)
+        + "shl.b32 %r2, %t, 2; add.s32 %r2, %r2, %r4; ld.shared.u32 %r3, [%r2];"
+        + fence
+        + meet
+        + (WAIT.format(label=1, parity=0).replace("[%r1]", "[%r5]") if "mbarrier" in meet else "")
+        + load
+        + WAIT.format(label=2, parity=1)
+        + "shl.b32 %r2, %t, 2; cvt.u64.u32 %d9, %r2; add.s64 %d9, %d9, %d1; st.global.u32 [%d9], %r3;"
+    )
+    source = np.random.default_rng().integers(0, 2**32, 32, dtype=np.uint32)
+    copies, report = run(body, [source, np.zeros(32, np.uint32)], shared=1024)
+    if "proxy" in fence:
+        assert report.ok, str(report)
+        np.testing.assert_array_equal(copies[1], source)
+    else:
+        assert kinds(report) == {"missing-proxy-fence"}
+        assert "read by block (0, 0, 0), warp 0" in str(report)

@@ -6,6 +6,13 @@
 // fence stands directly behind the write, or behind several that follow each
 // other, so that no barrier can come between.
 //
+// What threads read is safe from later writes of the async proxy by a fence of
+// the reading threads. Loads that a warp has issued may still be in flight when
+// its arrival on a barrier is seen (ptxas does not wait for their results, and
+// the hardware does not either), and what TMA writes then overtakes them. This
+// fence stands in front of the barrier, so that the loads have all the time
+// until there.
+//
 //===----------------------------------------------------------------------===//
 #include "AsyncProxy.h"
 
@@ -24,8 +31,11 @@ public:
   explicit ProxyFences(KernelOp kernel) : kernel(kernel) {
     kernel.walk([&](Operation *op) {
       if (isTmaCopy(op) && isa<CopyAsyncOp>(op)) {
-        if (std::optional<TensorCopy> copy = getTensorCopy(op))
+        if (std::optional<TensorCopy> copy = getTensorCopy(op)) {
           accessed.insert(getAllocation(copy->buffer.storage));
+          if (!isBulkStore(op))
+            loads.emplace_back(op, getAllocation(copy->buffer.storage));
+        }
       } else if (auto gemm = dyn_cast<GemmAsyncOp>(op)) {
         for (Value operand : {gemm.getA(), gemm.getB()})
           if (cast<BufferType>(operand.getType()).isShared())
@@ -51,13 +61,29 @@ public:
       builder.setInsertionPointAfter(op);
       FenceProxyOp::create(builder, op->getLoc());
     }
+    if (loads.empty())
+      return;
+    SmallVector<Operation *> reads;
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isLoadedAgain(op))
+        reads.push_back(op);
+      return isa<ParallelOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    for (Operation *op : reads)
+      fenceRead(op);
   }
 
 private:
-  bool isAccessed(Value root) {
+  static AllocOp getSharedTile(Value root) {
     auto alloc = root.getDefiningOp<AllocOp>();
-    return alloc && alloc.getType().isShared() &&
-           llvm::any_of(accessed, [&](AllocOp other) {
+    bool holds = alloc && alloc.getType().isShared() &&
+                 !isa<BarrierType>(alloc.getType().getElementType());
+    return holds ? alloc : AllocOp();
+  }
+
+  bool isAccessed(Value root) {
+    AllocOp alloc = getSharedTile(root);
+    return alloc && llvm::any_of(accessed, [&](AllocOp other) {
              return sharesMemory(alloc, other);
            });
   }
@@ -76,10 +102,87 @@ private:
     SmallVector<BufferAccess> accesses;
     collectAccesses(op, accesses);
     return llvm::any_of(accesses, [&](const BufferAccess &access) {
-      return access.isWrite && isAccessed(access.root) &&
-             !isa<BarrierType>(
-                 cast<BufferType>(access.root.getType()).getElementType());
+      return access.isWrite && isAccessed(access.root);
     });
+  }
+
+  /// Whether `load` may be executed behind `read`: later, in another iteration
+  /// or by another role.
+  static bool mayFollow(Operation *load, Operation *read) {
+    for (Operation *parent = load->getParentOp(); !isa<KernelOp>(parent);
+         parent = parent->getParentOp())
+      if (isa<LoopLikeOpInterface, WarpSpecializeOp>(parent) &&
+          parent->isProperAncestor(read))
+        return true;
+    for (Operation *op = read; !isa<KernelOp>(op); op = op->getParentOp())
+      if (Operation *other = op->getBlock()->findAncestorOpInBlock(*load))
+        return op->isBeforeInBlock(other);
+    return false;
+  }
+
+  /// Reads of threads from memory that TMA may load into again.
+  bool isLoadedAgain(Operation *op) {
+    if (isa<GemmAsyncOp>(op) || isTmaCopy(op))
+      return false;
+    SmallVector<BufferAccess> accesses;
+    collectAccesses(op, accesses);
+    return llvm::any_of(accesses, [&](const BufferAccess &access) {
+      AllocOp alloc = getSharedTile(access.root);
+      return alloc && !access.isWrite &&
+             llvm::any_of(loads, [&](std::pair<Operation *, AllocOp> load) {
+               return sharesMemory(alloc, load.second) &&
+                      mayFollow(load.first, op);
+             });
+    });
+  }
+
+  /// Operations by which others may learn that what is in front is done, and
+  /// loads by TMA of the thread itself.
+  static bool isRelease(Operation *op) {
+    return isa<SyncThreadsOp, WarpSyncOp, BarrierArriveOp, NamedArriveOp,
+               ClusterArriveOp, ClusterWaitOp, FenceProxyOp>(op) ||
+           (isa<CopyAsyncOp>(op) && isTmaCopy(op));
+  }
+
+  static bool holdsRelease(Operation *op) {
+    return op
+        ->walk([](Operation *inner) {
+          return isRelease(inner) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Puts a fence between a read and the next release; none where the kernel
+  /// ends first.
+  void fenceRead(Operation *op) {
+    while (true) {
+      Operation *next = op->getNextNode();
+      while (next && !next->hasTrait<OpTrait::IsTerminator>() &&
+             !holdsRelease(next))
+        next = next->getNextNode();
+      if (next && !next->hasTrait<OpTrait::IsTerminator>()) {
+        if (isa<FenceProxyOp>(next))
+          return;
+        OpBuilder builder(next);
+        FenceProxyOp::create(builder, op->getLoc());
+        return;
+      }
+      Operation *parent = op->getParentOp();
+      if (parent == kernel)
+        return;
+      // In the next iteration a release may come first.
+      if (isa<scf::ForOp, scf::WhileOp>(parent) && holdsRelease(parent)) {
+        OpBuilder builder(op->getContext());
+        if (next)
+          builder.setInsertionPoint(next);
+        else
+          builder.setInsertionPointToEnd(op->getBlock());
+        FenceProxyOp::create(builder, op->getLoc());
+        return;
+      }
+      op = parent;
+    }
   }
 
   bool writesByCpAsync() {
@@ -138,6 +241,8 @@ private:
 
   KernelOp kernel;
   llvm::SetVector<AllocOp> accessed;
+  /// Loads by TMA, and what they fill.
+  SmallVector<std::pair<Operation *, AllocOp>> loads;
   /// Barriers on which copies of `cp.async` arrive.
   llvm::SetVector<AllocOp> filledByCpAsync;
   std::optional<bool> cpAsyncWrites;
