@@ -11,6 +11,7 @@ from typing import Any
 
 import cluster_programs
 import defer_programs
+import dynamic_tiles_programs
 import explicit_programs
 import found_programs
 import numpy as np
@@ -124,6 +125,12 @@ KERNELS = {
         HOPPER,
         lambda *s: defer_programs.gemm(*s, workers=2, block=(128, 128, 64), stages=3, threads=256),
         (384, 128, 256),
+    ),
+    "dynamic_tiles": _gemm_subject(
+        "persistent GEMM, tiles from a counter",
+        HOPPER,
+        lambda *s: dynamic_tiles_programs.product(*s, block=(64, 64, 64), workers=2, num_stages=4),
+        (384, 64, 64),
     ),
     "cluster": _gemm_subject(
         "GEMM of clusters with multicast",

@@ -209,6 +209,28 @@ _VERIFIED = [
         "explicit", _SYNC, r"(?s)(tile\.barrier_init [^\n]*arrivals = )4(.*?tile\.elect \{threads = )32",
         r"\g<1>1\g<2>128", ("phase overrun",), "may complete the next phase before this wait of warp 7 of T.ws(1)",
     ),
+    Mutation(
+        "tile_overwritten", "the producer does not wait until the tile before the last one has been read",
+        "dynamic_tiles", _SYNC, r"tile\.barrier_wait %empty_tile[^\n]*\n", "",
+        ("early overwrite",), "share_tile of producer writes slot 0 of tile_numbers",
+    ),
+    Mutation(
+        "tile_not_waited_for", "the consumers do not wait for the number of their next tile", "dynamic_tiles", _SYNC,
+        r"tile\.barrier_wait %full_tile[^\n]*\n", "", ("early read",), "share_tile of consumer reads slot 0",
+    ),
+    Mutation(
+        "tile_not_released", "the consumers do not say that they have read a number", "dynamic_tiles", _SYNC,
+        r"tile\.barrier_arrive %empty_tile[^\n]*\n", "", ("deadlock",), "parity 0 of empty_tile[0] (0 of 4 arrivals)",
+    ),
+    Mutation(
+        "tile_released_early", "the consumers give back the slot of a number and then read it", "dynamic_tiles", _SYNC,
+        r"(%\w+ = tile\.share_tile %0 through[^\n]*\n\s*)(tile\.barrier_arrive %empty_tile[^\n]*\n)", r"\2\1",
+        ("early read",), "while share_tile of producer may still fill it",
+    ),
+    Mutation(
+        "tile_of_wrong_slot", "the consumers always read the first slot of the numbers", "dynamic_tiles", _SYNC,
+        r"(tile\.share_tile %0 through [^\n]* slot )%\w+", r"\1%c0_i32", ("early read",), "slot 0 of tile_numbers",
+    ),
 ]  # fmt: skip
 
 #: Noticed by the simulator, in IR: what the verifier does not look at.

@@ -69,6 +69,19 @@ static void replaceElection(ElectOp elect, KernelOp kernel) {
   elect.erase();
 }
 
+/// Blocks of a CPU are as many as its threads can run, or the grid is run block
+/// by block: every `workers`-th tile each is as good as a counter.
+static void replaceSharedTile(ShareTileOp share) {
+  auto fetch = share.getFetched().getDefiningOp<FetchTileOp>();
+  OpBuilder builder(share);
+  Value next = arith::AddIOp::create(builder, share.getLoc(), fetch.getTile(),
+                                     fetch.getWorkers());
+  share.replaceAllUsesWith(next);
+  share.erase();
+  if (fetch->use_empty())
+    fetch.erase();
+}
+
 LogicalResult tilemlir::cpu::makeSequential(KernelOp kernel) {
   if (kernel->hasAttr("tile.cooperative"))
     return kernel.emitError(
@@ -84,6 +97,11 @@ LogicalResult tilemlir::cpu::makeSequential(KernelOp kernel) {
              << " needs threads that run at the same time, which the CPU "
                 "target does not have; compile for a GPU, or run the kernel "
                 "on the simulator";
+    auto share = dyn_cast<ShareTileOp>(op);
+    if (share && (!share.getFetched() ||
+                  !share.getFetched().getDefiningOp<FetchTileOp>()))
+      return share.emitError("takes over a tile that another role has fetched, "
+                             "which the CPU target cannot run");
     if (isa<PtxOp>(op))
       return op->emitError("T.ptx is code of a GPU, which the CPU target "
                            "cannot run");
@@ -94,6 +112,8 @@ LogicalResult tilemlir::cpu::makeSequential(KernelOp kernel) {
       op->erase();
     else if (auto elect = dyn_cast<ElectOp>(op))
       replaceElection(elect, kernel);
+    else if (auto share = dyn_cast<ShareTileOp>(op))
+      replaceSharedTile(share);
     else if (auto product = dyn_cast<GemmAsyncOp>(op);
              product && !product.getAccumulate())
       replaceProduct(product);

@@ -238,6 +238,12 @@ private:
   Value electThread(int64_t group);
   LogicalResult lowerPtx(Operation *op);
 
+  //===--- LowerTiles.cpp
+  //------------------------------------------------------===//
+  LogicalResult lowerFetchTile(Operation *op);
+  LogicalResult lowerShareTile(Operation *op);
+  Value isFetchingThread();
+
   //===--- LowerCopy.cpp, MatrixMoves.cpp
   //--------------------------------------===//
   /// Fails without a trace when cp.async cannot do the copy.

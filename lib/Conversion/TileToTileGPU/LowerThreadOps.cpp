@@ -128,6 +128,8 @@ LogicalResult KernelLowering::lowerThreadOp(Operation *op) {
           tile_gpu::GriddepcontrolLaunchDependentsOp::create(b, loc);
         return success();
       })
+      .Case([&](tile::FetchTileOp fetch) { return lowerFetchTile(fetch); })
+      .Case([&](tile::ShareTileOp share) { return lowerShareTile(share); })
       .Case([&](tile::PtxOp ptx) { return lowerPtx(ptx); })
       .Default([](Operation *other) -> LogicalResult {
         return other->emitOpError("has no lowering to threads of a GPU");

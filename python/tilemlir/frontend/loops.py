@@ -289,9 +289,15 @@ class Loops(Statements):
         group = self._bound(loop.options["group_size"], loop.name)
         if not isinstance(group, int) or group < 1:
             self.fail("argument", "group_size of T.Persistent must be a positive compile-time integer")
-        ping_pong = loop.options["ping_pong"]
-        if not isinstance(ping_pong, bool):
-            self.fail("argument", "ping_pong of T.Persistent must be True or False at compile time")
+        ping_pong, dynamic = loop.options["ping_pong"], loop.options["dynamic"]
+        for name, value in {"ping_pong": ping_pong, "dynamic": dynamic}.items():
+            if not isinstance(value, bool):
+                self.fail("argument", f"{name} of T.Persistent must be True or False at compile time")
+        if ping_pong and dynamic:
+            self.fail(
+                "argument", "T.Persistent has tiles from a counter or groups that take turns, not both",
+                found="dynamic=True and ping_pong=True",
+            )  # fmt: skip
         self.promote_names(facts_of(node).assigned)
         context = self._loop_context(node, loop.name)
         worker, workers = (
@@ -299,9 +305,16 @@ class Loops(Statements):
             self._bound(loop.options["wave_size"], loop.name),
         )
 
+        order = self._tile_order(loop.options["order"], len(extents))
+
         def locate(tile: Scalar, extents: Sequence[Any]) -> list[Any]:
+            if order is not None:
+                return self._in_order(tile, extents, order)
             return self._grouped(tile, extents, group) if len(extents) == 2 else self._row_major(tile, extents)
 
+        if dynamic:
+            self._dynamic_tiles(node, loop, context, total, worker, workers, lambda tile: locate(tile, extents))
+            return
         shape = self.cluster_tile(loop.options["cluster_tile"], worker, workers, len(extents))
         if shape is None:
 
@@ -338,6 +351,75 @@ class Loops(Statements):
             self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
 
         self.counted(self.cluster_index(0, loop.name), total, clusters, None, cluster_body, ping_pong=ping_pong)
+
+    def _dynamic_tiles(
+        self, node: ast.For, loop: Loop, context: LoopContext, total: Any, worker: Any, workers: Any,
+        locate: Callable[[Scalar], list[Any]],
+    ) -> None:  # fmt: skip
+        """Tiles from a counter: the next one is fetched at the beginning of a tile, and known at its end."""
+        what = "T.Persistent(dynamic=True)"
+        if self.cluster_extents(what) != (1, 1, 1) or loop.options["cluster_tile"] is not None:
+            self.fail("argument", f"{what} gives tiles to single blocks", found="a kernel with clusters")
+        if not self._is_block_index(worker, workers):
+            self.fail(
+                "argument", f"the workers of {what} are the blocks of a grid of one dimension",
+                found="another index, or another number of workers than the grid has",
+                fix="with T.Kernel(count) as block: ... T.Persistent(tiles, count, block, dynamic=True)",
+            )  # fmt: skip
+        if self.ip.block.owner.operation.name != "tile.kernel":
+            self.fail(
+                "argument", f"{what} stands at the top level of a kernel", found="a loop, a condition or T.ws around it"
+            )
+        if facts_of(node).breaks:
+            self.fail(
+                "syntax", f"a loop over {what} cannot be left early: its block has fetched the next tile by then",
+                fix="use a flag and continue, or leave out dynamic=True",
+            )  # fmt: skip
+        self.name_hint = "tile_counter"
+        counter = self.alloc_global((1,), int32, "once").value
+        self.name_hint = None
+        number, count = self.index_value(total).value, self.index_value(workers).value
+        tile_type = self.buffer_type((), int32, "local")
+        following = Variable(self._alloc_outside_parallel(tile_type, "next_tile"), int32, "next_tile", line=node.lineno)
+        self.store(following, worker)
+        operation = self.emit("scf.while", (), (), regions=2)
+        before, after = self.add_block(operation, 0), self.add_block(operation, 1)
+        with self.region(before):
+            exists = self.as_type(self.compare("lt", self.load(following), total), bool_)
+            self.emit("scf.condition", (), [exists.value])
+        with self.region(after):
+            # Known to be a tile here; said in a form from which ranges follow.
+            tile = self.math("max", (self.math("min", (self.load(following), self.binary("sub", total, 1))), 0))
+            high = self._high(total)
+            tile = Scalar(tile.value, int32, low=0, high=None if high is None else max(high - 1, 0))
+            fetched = self.value("tile.fetch_tile", tile.value.type, [counter, tile.value, number, count])
+            self.traced_body(node, context, lambda: self._bind_targets(node, locate(tile), loop.name))
+            segments = {"operandSegmentSizes": self.segments([1, 1, 0, 0])}
+            shared = self.value("tile.share_tile", tile.value.type, [counter, fetched], segments)
+            self.store(following, Scalar(shared, int32, low=0))
+            self.emit("scf.yield")
+
+    def _tile_order(self, order: Any, rank: int) -> list[int] | None:
+        """Dimensions of a domain from the slowest to the fastest; ~d for one that is walked from its end."""
+        if order is None:
+            return None
+        dims = list(order) if isinstance(order, Sequence) and not isinstance(order, str) else []
+        numbers = [dim for dim in dims if isinstance(dim, int) and not isinstance(dim, bool)]
+        if len(numbers) != len(dims) or sorted(max(dim, ~dim) for dim in numbers) != list(range(rank)):
+            self.fail(
+                "argument", "order of T.Persistent names every dimension of the domain once, the slowest first",
+                found=repr(order), allowed=f"the numbers 0 to {rank - 1}; ~d for d from its last index to the first",
+            )  # fmt: skip
+        return numbers
+
+    def _in_order(self, tile: Any, extents: Sequence[Any], order: Sequence[int]) -> list[Any]:
+        walked = self._row_major(tile, [extents[max(dim, ~dim)] for dim in order])
+        indices: list[Any] = [0] * len(order)
+        for dim, index in zip(order, walked, strict=True):
+            place = max(dim, ~dim)
+            last = self.binary("sub", extents[place], 1)
+            indices[place] = self.binary("sub", last, index) if dim < 0 else index
+        return indices
 
     def _row_major(self, tile: Any, extents: Sequence[Any]) -> list[Any]:
         indices: list[Any] = []

@@ -136,6 +136,8 @@ def Persistent(
     num_stages: int = 0,
     cluster_tile: Sequence[int] | None = None,
     ping_pong: bool = False,
+    order: Sequence[int] | None = None,
+    dynamic: bool = False,
 ) -> Any:
     """Tiles of ``domain`` that worker ``index`` of ``wave_size`` handles, one after the other.
 
@@ -152,6 +154,15 @@ def Persistent(
     ``ping_pong``: on sm_90a, with a producer role and ``threads=128``, two warp groups of 128 threads take turns on
     the tiles of a block, so that one multiplies while the other one stores its result. Tiles must not depend on each
     other. Where it does not apply, the block works on one tile at a time, and ``explain()`` says why.
+
+    ``order`` names the dimensions from the slowest to the fastest, instead of groups of rows; ``~d`` walks dimension d
+    from its last index to the first: ``order=(0, ~1, 2)``.
+
+    ``dynamic=True`` takes tiles from a counter that all blocks share, so that one with short tiles gets more of them:
+    with the longest tiles first, all end at about the same time. The first tile of a block is its own number. The
+    next one is fetched while a tile is worked on, and the counter is back at zero after the launch. The workers must be
+    the blocks of a grid of one dimension, without clusters, and the loop stands at the top level of the kernel and has
+    no ``break``. On a CPU the tiles of a block are those of the static schedule.
     """
     options = {
         "wave_size": wave_size,
@@ -159,6 +170,8 @@ def Persistent(
         "group_size": group_size,
         "cluster_tile": cluster_tile,
         "ping_pong": ping_pong,
+        "order": order,
+        "dynamic": dynamic,
     }
     return Loop("persistent", "T.Persistent", tuple(domain), options)
 

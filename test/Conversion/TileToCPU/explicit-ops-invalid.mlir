@@ -33,3 +33,14 @@ func.func @f(%n: i32) {
   }
   return
 }
+
+// -----
+
+func.func @f(%n: i32, %counter: memref<1xi32>) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    // expected-error @+1 {{takes over a tile that another role has fetched, which the CPU target cannot run}}
+    %s = tile.share_tile %counter from %bx : memref<1xi32>
+  }
+  return
+}

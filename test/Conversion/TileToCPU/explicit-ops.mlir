@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -tile-to-cpu | filecheck %s
+// RUN: tile-opt %s -split-input-file -tile-to-cpu | filecheck %s
 // Products in flight, waits, fences, registers and dependent launches mean the same one after the other.
 
 // CHECK: op = "gemm", {{.*}}path = "fma"
@@ -21,6 +21,21 @@ func.func @f(%n: i32, %A: memref<64x64xf32>) {
     tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<64x64xf32, fragment>
     tile.copy %c[%c0, %c0] [64, 64] to %A[%c0, %c0] [64, 64] : !tile.buffer<64x64xf32, fragment> to memref<64x64xf32>
     tile.launch_dependents
+  }
+  return
+}
+
+// -----
+
+// Tiles from a counter become those of a static schedule.
+// CHECK-NOT: tile.fetch_tile
+// CHECK-NOT: tile.share_tile
+func.func @tiles(%counter: memref<1xi32>, %tiles: i32, %workers: i32, %A: memref<64xi32>) {
+  tile.kernel "tiles" grid(%workers) threads(128) {
+  ^bb0(%bx: i32):
+    %f = tile.fetch_tile %counter after %bx of %tiles by %workers : memref<1xi32>
+    %s = tile.share_tile %counter from %f : memref<1xi32>
+    tile.store %s, %A[%bx] : i32, memref<64xi32>
   }
   return
 }

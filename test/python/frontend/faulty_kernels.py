@@ -424,3 +424,55 @@ def workspace_type(A: T.Tensor((64,64),"float16"), x: T.float32):
     scratch = T.alloc_global((x, 64), "float16")
     with T.Kernel(4) as bx:
         scratch[0, 0] = A[0, 0]
+
+
+@T.prim_func
+def tiles_worker(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8) as bx:
+        for i, in T.Persistent([64], 4, bx, dynamic=True):
+            A[i] = 0
+
+
+@T.prim_func
+def tiles_cluster(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8, cluster_dims=2) as bx:
+        for i, in T.Persistent([64], 8, bx, dynamic=True):
+            A[i] = 0
+
+
+@T.prim_func
+def tiles_nested(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8) as bx:
+        for k in T.serial(4):
+            for i, in T.Persistent([64], 8, bx, dynamic=True):
+                A[i] = k
+
+
+@T.prim_func
+def tiles_break(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8) as bx:
+        for i, in T.Persistent([64], 8, bx, dynamic=True):
+            if i > 32:
+                break
+            A[i] = 0
+
+
+@T.prim_func
+def tiles_order(A: T.Tensor((8, 8),"float16")):
+    with T.Kernel(8) as bx:
+        for i, j in T.Persistent([8, 8], 8, bx, order=(0, ~0)):
+            A[i, j] = 0
+
+
+@T.prim_func
+def tiles_turns(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8) as bx:
+        for i, in T.Persistent([64], 8, bx, dynamic=True, ping_pong=True):
+            A[i] = 0
+
+
+@T.prim_func
+def tiles_dynamic(A: T.Tensor((64,),"float16"), n: T.int32):
+    with T.Kernel(8) as bx:
+        for i, in T.Persistent([64], 8, bx, dynamic=n):
+            A[i] = 0

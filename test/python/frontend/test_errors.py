@@ -411,6 +411,49 @@ FILE:N: error: the extents of a workspace must be integers [symbolic-size]
    |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   found: a run-time float32
 """,
+    "tiles_worker": """
+FILE:N: error: the workers of T.Persistent(dynamic=True) are the blocks of a grid of one dimension [argument]
+ N |         for i, in T.Persistent([64], 4, bx, dynamic=True):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: another index, or another number of workers than the grid has
+  fix: with T.Kernel(count) as block: ... T.Persistent(tiles, count, block, dynamic=True)
+""",
+    "tiles_cluster": """
+FILE:N: error: T.Persistent(dynamic=True) gives tiles to single blocks [argument]
+ N |         for i, in T.Persistent([64], 8, bx, dynamic=True):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: a kernel with clusters
+""",
+    "tiles_nested": """
+FILE:N: error: T.Persistent(dynamic=True) stands at the top level of a kernel [argument]
+ N |             for i, in T.Persistent([64], 8, bx, dynamic=True):
+   |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: a loop, a condition or T.ws around it
+""",
+    "tiles_break": """
+FILE:N: error: a loop over T.Persistent(dynamic=True) cannot be left early: its block has fetched the next tile by then [syntax]
+ N |         for i, in T.Persistent([64], 8, bx, dynamic=True):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  fix: use a flag and continue, or leave out dynamic=True
+""",
+    "tiles_order": """
+FILE:N: error: order of T.Persistent names every dimension of the domain once, the slowest first [argument]
+ N |         for i, j in T.Persistent([8, 8], 8, bx, order=(0, ~0)):
+   |                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: (0, -1)
+  allowed: the numbers 0 to 1; ~d for d from its last index to the first
+""",
+    "tiles_turns": """
+FILE:N: error: T.Persistent has tiles from a counter or groups that take turns, not both [argument]
+ N |         for i, in T.Persistent([64], 8, bx, dynamic=True, ping_pong=True):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: dynamic=True and ping_pong=True
+""",
+    "tiles_dynamic": """
+FILE:N: error: dynamic of T.Persistent must be True or False at compile time [argument]
+ N |         for i, in T.Persistent([64], 8, bx, dynamic=n):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
 }
 
 

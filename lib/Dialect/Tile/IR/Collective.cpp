@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/IR/Collective.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,7 +22,8 @@ bool mlir::tile::isCollective(Operation *op) {
     return llvm::none_of(op->getOperands(), isLocal);
   if (auto print = dyn_cast<PrintOp>(op))
     return print.getBuffer() && !isLocal(print.getBuffer());
-  return isa<ParallelOp, PipelinedOp, ConvertOp, SyncThreadsOp>(op);
+  return isa<ParallelOp, PipelinedOp, ConvertOp, SyncThreadsOp, ShareTileOp>(
+      op);
 }
 
 Value mlir::tile::getWrittenBuffer(Operation *op) {

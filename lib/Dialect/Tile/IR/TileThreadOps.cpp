@@ -28,6 +28,19 @@ LogicalResult NamedArriveOp::verify() {
   return success();
 }
 
+LogicalResult ShareTileOp::verify() {
+  if (!getFetched() && !getSlot())
+    return emitOpError("needs the number that was fetched, or the slot of the "
+                       "one to take over");
+  if (getSlot() && !getNumbers())
+    return emitOpError("has a slot, but no buffer of numbers");
+  if (Value numbers = getNumbers())
+    if (!cast<BufferType>(numbers.getType()).getElementType().isInteger(32))
+      return emitOpError("passes numbers through a buffer of i32, found ")
+             << numbers.getType();
+  return success();
+}
+
 LogicalResult PtxOp::verify() {
   auto verifyType = [&](Type type) -> LogicalResult {
     if (isa<MemRefType, BufferType>(type) ||

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -421,6 +422,13 @@ void mlir::tile::collectAccesses(Operation *op,
           for (size_t i = first; i < accesses.size(); ++i)
             if (accesses[i].isWrite)
               accesses[i].threads.warps = warps;
+      })
+      .Case<ShareTileOp>([&](ShareTileOp share) {
+        if (!share.getSlot())
+          return addScratch(op, share.getNumbers(), accesses);
+        addElement(op, op, ParallelOp(), share.getNumbers(),
+                   OperandRange(share.getSlotMutable()),
+                   share.getFetched() ? makeWrite() : makeRead(), accesses);
       })
       .Case<AllocOp, SubviewOp, ReshapeOp, BitcastOp, AnnotateLayoutOp>(
           [](auto) {})

@@ -25,6 +25,7 @@ class TileInsertMbarriersPass
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](KernelOp kernel) {
       if (failed(insertRingBarriers(kernel)) ||
+          failed(insertTileNumbers(kernel)) ||
           failed(insertCpAsyncGroups(kernel)) ||
           failed(insertTmaBarriers(kernel)))
         return WalkResult::interrupt();

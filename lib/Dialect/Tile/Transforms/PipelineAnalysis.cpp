@@ -9,6 +9,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
 
 #include "AsyncProxy.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -161,6 +162,9 @@ Reason ClonableValues::check(Value value,
     return std::nullopt;
   if (isa<ThreadIdOp>(op) && isa<KernelOp>(scope))
     return "it depends on the thread, and a producer has other threads";
+  // A producer role fetches tiles, and tells the others.
+  if (isa<FetchTileOp>(op) && isa<KernelOp>(scope))
+    return std::nullopt;
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (Reason reason = whyNotRead(getStorageRoot(load.getSource())))
       return reason;
@@ -204,6 +208,11 @@ Reason ClonableValues::checkReached(Operation *op,
         if (Reason reason = check(bound, active))
           return "the bounds of the loop around it cannot be known ahead: " +
                  *reason;
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent);
+               loop && loop.getInits().empty() && isa<KernelOp>(scope)) {
+      if (Reason reason = check(loop.getConditionOp().getCondition(), active))
+        return "the condition of the loop around it cannot be known ahead: " +
+               *reason;
     } else {
       return "it is inside of " + describeForUser(parent);
     }

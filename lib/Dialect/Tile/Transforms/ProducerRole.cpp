@@ -157,11 +157,19 @@ ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
           return "the producer role cannot compute its place: " + *reason;
         return std::nullopt;
       });
+  bool fetches =
+      kernel.walk([](FetchTileOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   bool hasTma = false;
   std::string reasons;
   for (const RunAheadPlan &plan : result.plans) {
-    for (Operation *op : plan.producers)
-      hasTma |= cast<CopyOp>(op).getChoice()->getPath() == Path::Tma;
+    for (Operation *op : plan.producers) {
+      bool isTma = cast<CopyOp>(op).getChoice()->getPath() == Path::Tma;
+      hasTma |= isTma;
+      if (fetches && !isTma)
+        return refuse("one thread fetches the tiles, and " +
+                      describeForUser(op) + " takes more");
+    }
     for (auto &[op, reason] : plan.refused)
       reasons +=
           (reasons.empty() ? "" : "; ") + describeForUser(op) + ": " + reason;

@@ -25,9 +25,12 @@ void ProgramSlice::keep(Operation *op) {
     return;
   needOperands(op);
   for (Operation *parent = op->getParentOp(); parent != scope.getParentOp();
-       parent = parent->getParentOp())
+       parent = parent->getParentOp()) {
     for (Value operand : parent->getOperands())
       need(operand);
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      need(loop.getConditionOp().getCondition());
+  }
 }
 
 void ProgramSlice::needOperands(Operation *op) {

@@ -31,18 +31,6 @@ static bool isProtocol(Operation *op) {
       op);
 }
 
-bool mlir::tile::needsSyncVerification(KernelOp kernel) {
-  return kernel
-      .walk([](Operation *op) {
-        return isa<WarpSpecializeOp, BarrierInitOp, BarrierWaitOp,
-                   BarrierArriveOp, GemmAsyncOp, CopyAsyncOp, NamedArriveOp,
-                   ClusterArriveOp, ClusterWaitOp>(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// The local buffer of integers behind a load or store; null for others.
 static AllocOp getVariable(Value storage) {
   if (!isa<BufferType>(storage.getType()))
@@ -422,6 +410,15 @@ void ProgramBuilder::emitValue(Operation *op) {
       step.outputs.push_back(number(load.getResult()));
       return;
     }
+  if (auto share = dyn_cast<ShareTileOp>(op)) {
+    // All roles get the same tiles, one after the other.
+    SyncStep &step = add(StepKind::Opaque, op);
+    step.calculation.width = 32;
+    step.isOfBlock = true;
+    step.handles.push_back(share.getCounter().getAsOpaquePointer());
+    step.outputs.push_back(number(share.getResult()));
+    return;
+  }
   CalculationKind calculation = classifyCalculation(op);
   bool isOpaque = calculation.kind == Calculation::Opaque;
   SyncStep &step = add(isOpaque ? StepKind::Opaque : StepKind::Calculate, op);

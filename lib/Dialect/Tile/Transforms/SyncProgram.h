@@ -82,6 +82,8 @@ struct SyncStep {
   const void *attributes = nullptr;
   SmallVector<const void *, 1> handles;
   bool isRepeatable = false;
+  /// All roles get the same values, one after the other.
+  bool isOfBlock = false;
   int firstAccess = 0, numAccesses = 0;
   /// Of barriers seen through a view: the first one and how many.
   int64_t firstSlot = 0, numSlots = 0;

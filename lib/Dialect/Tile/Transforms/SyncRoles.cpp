@@ -16,6 +16,18 @@
 using namespace mlir;
 using namespace mlir::tile;
 
+bool mlir::tile::needsSyncVerification(KernelOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<WarpSpecializeOp, BarrierInitOp, BarrierWaitOp,
+                   BarrierArriveOp, GemmAsyncOp, CopyAsyncOp, NamedArriveOp,
+                   ClusterArriveOp, ClusterWaitOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// "producer"; "T.ws(0, 1)" or "warps 4 to 5" for a role that the program
 /// names.
 static std::string getRoleName(WarpSpecializeOp roles, unsigned index) {

@@ -188,6 +188,10 @@ SymbolicValue SyncExecution::opaque(Agent &agent, const SyncStep &step,
   // Another block may see something else.
   int64_t instance = 16 * agent.instances[&step] + result;
   instance += static_cast<int64_t>(agent.block) << 40;
+  if (step.isOfBlock)
+    return expressions.makeOpaque(step.op->getName().getAsOpaquePointer(),
+                                  nullptr, operands, instance,
+                                  step.calculation.width, false);
   return expressions.makeOpaque(step.op, nullptr, {}, instance,
                                 step.calculation.width, false);
 }

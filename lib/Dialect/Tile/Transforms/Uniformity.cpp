@@ -72,7 +72,10 @@ bool Uniformity::update(Operation *op) {
       changed |= markDivergent(argument);
     return changed;
   }
-  if (isa<ThreadIdOp, AtomicOp, ElectOp, PtxOp>(op)) {
+  // All threads get what one of them has.
+  if (isa<ShareTileOp>(op))
+    return changed;
+  if (isa<ThreadIdOp, AtomicOp, ElectOp, PtxOp, FetchTileOp>(op)) {
     markResults();
     return changed;
   }

@@ -28,7 +28,7 @@ static bool needsAllThreads(Operation *op) {
   if (auto arrive = dyn_cast<BarrierArriveOp>(op))
     return arrive.getScope() != ArrivalScope::Thread;
   if (isa<BarrierInitOp, BarrierExpectTxOp, SetMaxRegistersOp, GemmAsyncOp,
-          MmaWaitOp, ClusterArriveOp, ClusterWaitOp>(op))
+          MmaWaitOp, ClusterArriveOp, ClusterWaitOp, FetchTileOp>(op))
     return true;
   return isCollective(op);
 }
@@ -64,7 +64,12 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity,
         << describeBranch(branch) << " may differ between threads";
     return failure();
   }
+  // One thread has it, and the operation gives it to the others.
+  auto share = dyn_cast<ShareTileOp>(op);
+  Value fetched = share ? share.getFetched() : Value();
   for (Value operand : op->getOperands()) {
+    if (operand == fetched)
+      continue;
     if (uniformity.isUniform(operand) &&
         uniformity.holdsUniformContents(operand))
       continue;

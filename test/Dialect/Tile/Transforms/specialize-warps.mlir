@@ -140,3 +140,65 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+// Tiles from a counter: both roles run the loop over them; who fetches is decided with the barriers.
+#layout = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @tiles(%A: memref<1024x1024xf16>, %counter: memref<1xi32>, %tiles: i32, %workers: i32) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "tiles"
+    tile.kernel "tiles" grid(%workers) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c64 = arith.constant 64 : i32
+      %a = tile.alloc "A_shared" {tile.slots = 2 : i64} : <2x128x64xf16, shared, #layout>
+      %ring = tile.alloc "ring" {tile.ring = 2 : i64} : <2xi32, local>
+      %next = tile.alloc "next_tile" : !tile.buffer<i32, local>
+      tile.store %c0, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+      tile.store %c0, %ring[%c1] : i32, !tile.buffer<2xi32, local>
+      tile.store %bx, %next[] : i32, !tile.buffer<i32, local>
+      // CHECK: tile.warp_specialize
+      // CHECK: tile.store %bx, %next_tile
+      // CHECK: scf.while
+      // CHECK: arith.cmpi slt
+      // CHECK: scf.condition
+      // CHECK: tile.fetch_tile
+      // CHECK: tile.copy
+      // CHECK-NOT: tile.print
+      // CHECK: %[[NEXT:.*]] = tile.share_tile
+      // CHECK: tile.store %[[NEXT]], %next_tile
+      // CHECK: }, {
+      // CHECK: scf.while
+      // CHECK: tile.fetch_tile
+      // CHECK-NOT: tile.copy
+      // CHECK: tile.print "first"
+      // CHECK: tile.share_tile
+      scf.while : () -> () {
+        %t = tile.load %next[] : !tile.buffer<i32, local> -> i32
+        %more = arith.cmpi slt, %t, %tiles : i32
+        scf.condition(%more)
+      } do {
+        %t = tile.load %next[] : !tile.buffer<i32, local> -> i32
+        %f = tile.fetch_tile %counter after %t of %tiles by %workers : memref<1xi32>
+        %row = arith.muli %t, %c64 : i32
+        scf.for %k = %c0 to %c8 step %c1 : i32 {
+          %slot = tile.load %ring[%c0] : !tile.buffer<2xi32, local> -> i32
+          %column = arith.muli %k, %c64 : i32
+          %view = tile.subview %a[%slot, %c0, %c0] [1, 128, 64] : <2x128x64xf16, shared, #layout> to <128x64xf16, shared>
+          tile.copy %A[%row, %column] [128, 64] to %view[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+          %first = tile.load %view[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+          tile.print "first"(%first : f16)
+          %flipped = arith.xori %slot, %c1 : i32
+          tile.store %flipped, %ring[%c0] : i32, !tile.buffer<2xi32, local>
+        } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+        %s = tile.share_tile %counter from %f : memref<1xi32>
+        tile.store %s, %next[] : i32, !tile.buffer<i32, local>
+        scf.yield
+      }
+    }
+    return
+  }
+}

@@ -164,3 +164,24 @@ func.func @view(%A: memref<?xf32>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// A block fetches one tile, not one for each thread; the number is for all of them.
+func.func @fetched_tile(%counter: memref<1xi32>, %tiles: i32, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %t = tile.thread_id 0 : i32
+    // expected-note @+1 {{the operand comes from here}}
+    %mine = arith.addi %bx, %t : i32
+    // expected-error @+1 {{fetch_tile acts once per block, but one of its operands may differ between threads}}
+    %f = tile.fetch_tile %counter after %mine of %tiles by %n : memref<1xi32>
+    // expected-note @+1 {{the condition may differ between threads}}
+    %few = arith.cmpi slt, %f, %tiles : i32
+    scf.if %few {
+      // expected-error @+1 {{share_tile acts once per block and has to be reached by all of its threads}}
+      %s = tile.share_tile %counter from %f : memref<1xi32>
+    }
+  }
+  return
+}

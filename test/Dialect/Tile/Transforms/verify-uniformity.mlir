@@ -93,3 +93,19 @@ func.func @per_thread(%A: memref<?xf32>, %n: i32) {
   }
   return
 }
+
+// One thread has fetched the next tile, and all get its number.
+// CHECK-LABEL: func.func @fetched_tile
+func.func @fetched_tile(%counter: memref<1xi32>, %tiles: i32, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %f = tile.fetch_tile %counter after %bx of %tiles by %n : memref<1xi32>
+    %s = tile.share_tile %counter from %f : memref<1xi32>
+    %more = arith.cmpi slt, %s, %tiles : i32
+    scf.if %more {
+      // CHECK: tile.sync_threads
+      tile.sync_threads
+    }
+  }
+  return
+}

@@ -157,6 +157,63 @@ def Tile_LaunchDependentsOp : Tile_Op<"launch_dependents", [MemoryEffects<[MemRe
   let assemblyFormat = "attr-dict";
 }
 
+//===----------------------------------------------------------------------===//
+// Tiles from a counter
+//===----------------------------------------------------------------------===//
+
+def Tile_FetchTileOp : Tile_Op<"fetch_tile"> {
+  let summary = "take the next tile from a counter that all blocks share";
+  let description = [{
+    For persistent kernels of `workers` blocks. The first `workers` tiles are
+    those of the blocks with these numbers. For each tile below `tiles` that a
+    block works on it fetches one: one thread adds 1 to `counter[0]` and gets
+    `workers` plus the old value, which is beyond the last tile when there is
+    none left. Other threads get it from `tile.share_tile`. The fetch that finds
+    `tiles - 1` is the last one of the launch, and sets the counter back to 0.
+
+    `tile` is the tile that the block works on. A CPU takes `tile + workers`
+    instead, without a counter.
+
+    ```mlir
+    %f = tile.fetch_tile %counter after %tile of %tiles by %workers : memref<1xi32>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[I32], [1]>, "", [MemRead, MemWrite]>:$counter,
+    I32:$tile, I32:$tiles, I32:$workers);
+  let results = (outs I32:$result);
+  let assemblyFormat = [{
+    $counter `after` $tile `of` $tiles `by` $workers attr-dict `:` type($counter)
+  }];
+}
+
+def Tile_ShareTileOp : Tile_Op<"share_tile", [AttrSizedOperandSegments]> {
+  let summary = "give all threads the tile that one of them has fetched";
+  let description = [{
+    Collective; all threads get the same number. `tile-insert-mbarriers` says
+    how it comes to them:
+
+    * `fetched` and `numbers`: through shared memory, with one barrier between
+      the store and the loads, as operations with scratch memory do;
+    * `fetched`, `numbers` and `slot`: the thread of a producer role has it, and
+      leaves it in `numbers[slot]` for the consumers;
+    * `numbers` and `slot`: a consumer role finds it there. The mbarriers around
+      the operations order them.
+
+    ```mlir
+    %t = tile.share_tile %counter from %f : memref<1xi32>
+    // becomes in a kernel without roles
+    %t = tile.share_tile %counter from %f through %numbers : !tile.buffer<1xi32, shared> : memref<1xi32>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Optional<I32>:$fetched,
+    Arg<Optional<Tile_SharedBuffer>, "", [MemRead, MemWrite]>:$numbers, Optional<I32>:$slot);
+  let results = (outs I32:$result);
+  let assemblyFormat = [{
+    $counter (`from` $fetched^)? (`through` $numbers^ `:` type($numbers))? (`slot` $slot^)? attr-dict `:` type($counter)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_PtxOp : Tile_Op<"ptx", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "inline PTX, executed by every thread that reaches it";
   let description = [{

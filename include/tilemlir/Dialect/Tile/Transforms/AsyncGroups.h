@@ -18,6 +18,10 @@ LogicalResult insertCpAsyncGroups(KernelOp kernel);
 /// asynchronous (tile-insert-sync commits them and waits for them).
 LogicalResult insertTmaBarriers(KernelOp kernel);
 
+/// Decides how the tiles that one thread fetches come to the others: through
+/// scratch memory, or from a producer role to the consumers.
+LogicalResult insertTileNumbers(KernelOp kernel);
+
 /// Replaces `copy` by a copy_async, which completes on `barrier[index]` if
 /// there is a barrier. Discardable attributes are not taken over.
 CopyAsyncOp makeAsynchronous(CopyOp copy, Value barrier = {}, Value index = {});

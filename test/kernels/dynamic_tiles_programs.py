@@ -1,0 +1,58 @@
+"""Programs whose blocks take tiles from a counter."""
+
+import numpy as np
+import tilemlir.language as T
+
+__all__ = ["expected_product", "product", "visits"]
+
+
+def visits(extents, workers, order=None):
+    """Counts how often each tile is worked on, and by which block."""
+    rows, columns, depth = extents
+
+    @T.prim_func
+    def kernel(counts: T.Tensor(extents, "int32"), blocks: T.Tensor(extents, "int32")):
+        with T.Kernel(workers, threads=64) as block:
+            for i, j, k in T.Persistent([rows, columns, depth], workers, block, order=order, dynamic=True):
+                if (i + j) % 3 == 1:
+                    continue
+                for lane in T.Parallel(1):
+                    T.atomic_add(counts[i, j, k + lane], 1)
+                    blocks[i, j, k + lane] = block
+
+    return kernel
+
+
+def product(m, n, k, block, workers, num_stages, threads=128, lengths=False):
+    """A product whose tiles of rows have inner loops of different lengths: rows see the first columns of ``a`` only."""
+    block_m, block_n, block_k = block
+    tiles = (-(-m // block_m), -(-n // block_n))
+
+    @T.prim_func
+    def kernel(
+        a: T.Tensor((m, k), "float16"),
+        b: T.Tensor((k, n), "float16"),
+        c: T.Tensor((m, n), "float32"),
+    ):
+        with T.Kernel(workers, threads=threads) as worker:
+            a_tile = T.alloc_shared((block_m, block_k), "float16")
+            b_tile = T.alloc_shared((block_k, block_n), "float16")
+            sums = T.alloc_fragment((block_m, block_n), "float32")
+            for by, bx in T.Persistent(list(tiles), workers, worker, order=(~0, 1), dynamic=True):
+                T.clear(sums)
+                steps = T.min(by + 1, T.ceildiv(k, block_k)) if lengths else T.ceildiv(k, block_k)
+                for step in T.Pipelined(steps, num_stages=num_stages):
+                    T.copy(a[by * block_m, step * block_k], a_tile)
+                    T.copy(b[step * block_k, bx * block_n], b_tile)
+                    T.gemm(a_tile, b_tile, sums)
+                T.copy(sums, c[by * block_m, bx * block_n])
+
+    return kernel
+
+
+def expected_product(a, b, block, lengths):
+    a = a.astype(np.float64)
+    if lengths:
+        row, column = np.mgrid[: a.shape[0], : a.shape[1]]
+        a = np.where(column // block[2] <= row // block[0], a, 0)
+    return a @ b.astype(np.float64)

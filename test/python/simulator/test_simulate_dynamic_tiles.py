@@ -1,0 +1,37 @@
+"""Persistent tiles from a counter, in the simulator: blocks at different speeds, with roles and without."""
+
+import numpy as np
+import pytest
+import tilemlir as tile
+from dynamic_tiles_programs import expected_product, product, visits
+from tilemlir.simulator import Settings, simulate
+
+generator = np.random.default_rng()
+
+
+# Rows of 200 bytes are nothing for TMA, so that no role is made.
+@pytest.mark.parametrize(("arch", "k", "roles"), [("sm_90a", 104, True), ("sm_90a", 100, False), ("sm_80", 104, False)])
+@pytest.mark.parametrize("seed", range(3))
+def test_product(arch, k, roles, seed):
+    m, n, block = 200, 96, (64, 64, 32)
+    kernel = tile.compile(product(m, n, k, block, 3, 2, lengths=True), target={"kind": "simulator", "arch": arch})
+    assert ("full_tile: 2 barriers of 1 arrival, producer -> consumer" in str(kernel.explain())) == roles
+    a = generator.integers(-4, 5, (m, k)).astype(np.float16)
+    b = generator.integers(-4, 5, (k, n)).astype(np.float16)
+    c = np.full((m, n), np.nan, np.float32)
+    result = simulate(kernel, a, b, c, settings=Settings(seed=seed))
+    assert result.report.ok, str(result.report)
+    np.testing.assert_array_equal(c, expected_product(a, b, block, True))
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+@pytest.mark.parametrize("workers", [2, 7])
+def test_every_tile_once(arch, workers):
+    extents = (3, 2, 1)
+    kernel = tile.compile(visits(extents, workers), target={"kind": "simulator", "arch": arch})
+    i, j, _ = np.mgrid[:3, :2, :1]
+    # Again: the counter is back at zero.
+    for _ in range(2):
+        counts, blocks = np.zeros(extents, np.int32), np.full(extents, -1, np.int32)
+        kernel(counts, blocks)
+        np.testing.assert_array_equal(counts, ((i + j) % 3 != 1).astype(np.int32))
