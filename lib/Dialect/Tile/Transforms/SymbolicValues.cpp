@@ -355,10 +355,19 @@ SymbolicValue SymbolicExpressions::resolve(SymbolicValue value) {
   auto found = assigned.find(value.value);
   if (found != assigned.end())
     return {found->second, true};
+  auto before = resolved.find(value.value);
+  if (before != resolved.end() && before->second.first == numAssignments)
+    return before->second.second;
+  SymbolicValue result = resolveOperands(value);
+  if (result.isKnown)
+    assigned[value.value] = result.value;
+  resolved[value.value] = {numAssignments, result};
+  return result;
+}
+
+SymbolicValue SymbolicExpressions::resolveOperands(SymbolicValue value) {
   // A copy: the recursion may add nodes.
   Node node = nodes[value.value];
-  if (node.operands.empty())
-    return value;
   bool changed = false;
   for (SymbolicValue &operand : node.operands) {
     SymbolicValue now = resolve(operand);
@@ -382,9 +391,13 @@ bool SymbolicExpressions::assignOperand(SymbolicValue value, int64_t number) {
   Node node = nodes[value.value];
   if (node.operands.empty())
     return false;
-  SymbolicValue a = resolve(node.operands[0]);
+  auto known = [&](SymbolicValue operand) {
+    SymbolicValue now = resolve(operand);
+    return now.isKnown ? now : operand;
+  };
+  SymbolicValue a = known(node.operands[0]);
   SymbolicValue b =
-      node.operands.size() > 1 ? resolve(node.operands[1]) : SymbolicValue();
+      node.operands.size() > 1 ? known(node.operands[1]) : SymbolicValue();
   if (!a.isKnown && b.isKnown) {
     switch (node.kind) {
     case Calculation::Add:
@@ -450,14 +463,10 @@ void SymbolicExpressions::assign(SymbolicValue value, int64_t number) {
   SymbolicValue node = resolve(value);
   if (node.isKnown)
     return;
-  number = wrap(number, nodes[node.value].width);
-  assignOperand(node, number);
-  SymbolicValue result = resolve(node);
-  if (!result.isKnown || result.value != number)
-    assigned[node.value] = number;
-  if (!(node == value)) {
-    result = resolve(value);
-    if (!result.isKnown || result.value != number)
-      assigned[value.value] = number;
-  }
+  number = wrap(number, nodes[value.value].width);
+  assignOperand(value, number);
+  // Also what others that resolve to the same are to be.
+  for (SymbolicValue one : {value, node})
+    assigned[one.value] = number;
+  ++numAssignments;
 }

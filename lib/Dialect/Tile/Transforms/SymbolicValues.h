@@ -2,7 +2,10 @@
 //
 // A value is a known integer or an expression over symbols: block indices,
 // sizes, loaded elements. Equal expressions are one node, also when different
-// roles compute them, so that a choice for a node holds for all of them.
+// roles compute them, so that a choice for a node holds for all of them. That
+// is why an expression is kept as it was computed, and looked at under the
+// choices made so far only where its value matters: two roles that compute it
+// before and behind a choice would otherwise have two nodes of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYMBOLICVALUES_H
@@ -95,13 +98,17 @@ public:
   const Node &getNode(SymbolicValue value) const { return nodes[value.value]; }
   Node &getNode(SymbolicValue value) { return nodes[value.value]; }
 
-  /// `value` under what has been assigned so far.
+  /// `value` under what has been assigned so far. What is known once stays so,
+  /// whatever is assigned later.
   SymbolicValue resolve(SymbolicValue value);
   /// Makes `node` have the value `number`, by a choice for its symbols where
   /// that is possible.
   void assign(SymbolicValue node, int64_t number);
   /// Takes back all assignments.
-  void forgetAssignments() { assigned.clear(); }
+  void forgetAssignments() {
+    assigned.clear();
+    ++numAssignments;
+  }
   bool isDivergent(SymbolicValue value) const {
     return !value.isKnown && nodes[value.value].isDivergent;
   }
@@ -111,10 +118,14 @@ private:
   std::optional<SymbolicValue> divide(SymbolicValue dividend, int64_t divisor,
                                       bool rest, unsigned width);
   bool assignOperand(SymbolicValue node, int64_t number);
+  SymbolicValue resolveOperands(SymbolicValue value);
 
   std::vector<Node> nodes;
   llvm::DenseMap<uint64_t, SmallVector<unsigned, 1>> buckets;
   llvm::DenseMap<int64_t, int64_t> assigned;
+  /// What nodes were resolved to, which holds until the next assignment.
+  llvm::DenseMap<int64_t, std::pair<int64_t, SymbolicValue>> resolved;
+  int64_t numAssignments = 0;
 };
 
 } // namespace mlir::tile

@@ -213,11 +213,14 @@ bool SyncExecution::access(int index, const SyncStep &step,
   for (const AccessRange &range : access.region) {
     SymbolicValue base;
     if (range.base >= 0)
-      base = expressions.resolve(agent.values[range.base]);
+      base = agent.values[range.base];
     if (memory.isGlobal) {
       record.bases.push_back(base);
       record.box.emplace_back(range.offset, range.offset + range.size);
-    } else if (base.isKnown)
+      continue;
+    }
+    base = expressions.resolve(base);
+    if (base.isKnown)
       record.box.emplace_back(base.value + range.offset,
                               base.value + range.offset + range.size);
     else

@@ -29,9 +29,8 @@ static int64_t getThreadId(ThreadIdOp op, int64_t thread) {
 /// A value for one thread of the block; none if it is not known.
 std::optional<int64_t> SyncExecution::evaluate(SymbolicValue value,
                                                int64_t thread) {
-  value = expressions.resolve(value);
-  if (value.isKnown)
-    return value.value;
+  if (SymbolicValue known = expressions.resolve(value); known.isKnown)
+    return known.value;
   // Decisions make new nodes.
   SymbolicExpressions::Node node = expressions.getNode(value);
   if (!node.isDivergent) {
@@ -109,8 +108,6 @@ bool SyncExecution::splitLanes(Agent &agent, const SyncStep &step,
 /// What one side of a branch calculates, beside what the other lanes have.
 SymbolicValue SyncExecution::blend(const Agent &agent, SymbolicValue value,
                                    SymbolicValue before) {
-  value = expressions.resolve(value);
-  before = expressions.resolve(before);
   for (const Split &split : llvm::reverse(agent.splits))
     value = expressions.apply(Calculation::Select,
                               {split.condition, split.negated ? before : value,
@@ -121,13 +118,17 @@ SymbolicValue SyncExecution::blend(const Agent &agent, SymbolicValue value,
 
 /// A value in the eyes of the lanes that are here.
 SymbolicValue SyncExecution::seenBy(const Agent &agent, SymbolicValue value) {
-  value = expressions.resolve(value);
-  for (const Split &split : agent.splits) {
-    if (value.isKnown)
+  while (!agent.splits.empty() && !value.isKnown) {
+    SymbolicExpressions::Node node = expressions.getNode(value);
+    if (node.kind != Calculation::Select)
       break;
-    const SymbolicExpressions::Node &node = expressions.getNode(value);
-    if (node.kind == Calculation::Select && node.operands[0] == split.condition)
-      value = expressions.resolve(node.operands[split.negated ? 2 : 1]);
+    SymbolicValue condition = expressions.resolve(node.operands[0]);
+    for (const Split &split : agent.splits)
+      if (node.operands[0] == split.condition)
+        condition = {!split.negated, true};
+    if (!condition.isKnown)
+      break;
+    value = node.operands[condition.value ? 1 : 2];
   }
   return value;
 }

@@ -63,24 +63,22 @@ int64_t SyncExecution::chooseTrips(int index) {
 /// that other uses of them agree.
 bool SyncExecution::decideComparison(SymbolicValue value) {
   SymbolicExpressions::Node node = expressions.getNode(value);
-  SymbolicValue a = expressions.resolve(node.operands[0]);
-  SymbolicValue b = expressions.resolve(node.operands[1]);
-  auto chooseBound = [&](SymbolicValue &bound) {
+  SymbolicValue operands[2] = {node.operands[0], node.operands[1]};
+  auto now = [&](int index) { return expressions.resolve(operands[index]); };
+  for (int index : {0, 1}) {
+    SymbolicValue bound = now(index);
     if (bound.isKnown)
-      return;
-    int loop = expressions.getNode(bound).loop;
+      continue;
+    int loop = expressions.getNode(operands[index]).loop;
     if (loop < 0)
-      return;
-    expressions.assign(bound, program.loops[loop].lower + chooseTrips(loop));
-    bound = expressions.resolve(bound);
-  };
-  chooseBound(a);
-  chooseBound(b);
-  if (!a.isKnown && !b.isKnown) {
-    expressions.assign(a, 0);
-    a = expressions.resolve(a);
-    b = expressions.resolve(b);
+      loop = expressions.getNode(bound).loop;
+    if (loop >= 0)
+      expressions.assign(operands[index],
+                         program.loops[loop].lower + chooseTrips(loop));
   }
+  if (!now(0).isKnown && !now(1).isKnown)
+    expressions.assign(operands[0], 0);
+  SymbolicValue a = now(0), b = now(1);
   if (!a.isKnown || !b.isKnown) {
     bool truth = nextCondition();
     int64_t far = scenario.pattern == SyncScenario::AllTrue       ? 1 << 20
@@ -88,13 +86,13 @@ bool SyncExecution::decideComparison(SymbolicValue value) {
                   : scenario.pattern == SyncScenario::OtherRandom ? 2
                                                                   : 0;
     if (node.kind == Calculation::Equal) {
-      SymbolicValue unknown = a.isKnown ? b : a;
       int64_t known = a.isKnown ? a.value : b.value;
-      expressions.assign(unknown, truth ? known : known + 1);
+      expressions.assign(operands[a.isKnown ? 1 : 0],
+                         truth ? known : known + 1);
     } else if (b.isKnown) {
-      expressions.assign(a, truth ? b.value - 1 : b.value);
+      expressions.assign(operands[0], truth ? b.value - 1 : b.value);
     } else {
-      expressions.assign(b, truth ? a.value + 1 + far : a.value);
+      expressions.assign(operands[1], truth ? a.value + 1 + far : a.value);
     }
   }
   SymbolicValue result = expressions.resolve(value);
@@ -107,10 +105,10 @@ bool SyncExecution::decideComparison(SymbolicValue value) {
 }
 
 std::optional<bool> SyncExecution::decide(SymbolicValue value) {
-  value = expressions.resolve(value);
-  if (value.isKnown)
-    return value.value != 0;
-  if (expressions.isDivergent(value))
+  SymbolicValue known = expressions.resolve(value);
+  if (known.isKnown)
+    return known.value != 0;
+  if (expressions.isDivergent(known))
     return std::nullopt;
   SymbolicExpressions::Node node = expressions.getNode(value);
   switch (node.kind) {
@@ -155,7 +153,7 @@ SymbolicValue SyncExecution::opaque(Agent &agent, const SyncStep &step,
                                     int result) {
   SmallVector<SymbolicValue, 4> operands;
   for (int input : step.inputs)
-    operands.push_back(expressions.resolve(agent.values[input]));
+    operands.push_back(agent.values[input]);
   for (const void *handle : step.handles)
     operands.push_back({reinterpret_cast<int64_t>(handle), true});
   bool isThread = isa<ThreadIdOp>(step.op);
@@ -232,7 +230,7 @@ bool SyncExecution::stepValues(Agent &agent, const SyncStep &step) {
   case StepKind::Calculate: {
     SmallVector<SymbolicValue, 3> operands;
     for (int input : step.inputs)
-      operands.push_back(expressions.resolve(agent.values[input]));
+      operands.push_back(agent.values[input]);
     const CalculationKind &kind = step.calculation;
     if (kind.swapped)
       std::swap(operands[0], operands[1]);
@@ -265,7 +263,7 @@ bool SyncExecution::stepValues(Agent &agent, const SyncStep &step) {
       ++agent.instances[&step];
       return true;
     }
-    SymbolicValue value = expressions.resolve(agent.values[step.inputs[0]]);
+    SymbolicValue value = agent.values[step.inputs[0]];
     if (agent.divergentDepth)
       value = expressions.makeOpaque(&step, nullptr, {}, 0, 64, true);
     for (int index = 0; index < count; ++index)
@@ -307,11 +305,12 @@ bool SyncExecution::beginLoop(Agent &agent, const SyncStep &step) {
   const SyncLoop &loop = program.loops[step.subject];
   LoopState &state = agent.loops[step.subject];
   SymbolicValue bounds[3];
+  auto now = [&](int index) { return expressions.resolve(bounds[index]); };
   bool known = true, divergent = false;
-  for (auto [index, bound] : llvm::enumerate(bounds)) {
-    bound = expressions.resolve(agent.values[step.inputs[index]]);
-    known &= bound.isKnown;
-    divergent |= expressions.isDivergent(bound);
+  for (int index : {0, 1, 2}) {
+    bounds[index] = agent.values[step.inputs[index]];
+    known &= now(index).isKnown;
+    divergent |= expressions.isDivergent(now(index));
   }
   if (divergent && loop.synchronises)
     return giveUp(step, "a bound of the loop may differ between threads");
@@ -319,25 +318,24 @@ bool SyncExecution::beginLoop(Agent &agent, const SyncStep &step) {
     // One iteration shows all accesses; its counter stands for any.
     state = LoopState();
     state.remaining = 1;
-    if (known && bounds[0].value >= bounds[1].value)
+    if (known && now(0).value >= now(1).value)
       state.remaining = 0;
     agent.values[step.outputs[0]] =
         expressions.makeOpaque(&step, nullptr, {}, 0, 64, divergent);
     agent.position = state.remaining ? agent.position + 1 : step.target;
     return true;
   }
-  auto now = [&](int index) { return expressions.resolve(bounds[index]); };
   if (!known) {
     if (!now(2).isKnown)
-      expressions.assign(now(2), 1);
+      expressions.assign(bounds[2], 1);
     if (!now(0).isKnown && !now(1).isKnown)
-      expressions.assign(now(0), 0);
+      expressions.assign(bounds[0], 0);
     if (!now(0).isKnown)
-      expressions.assign(now(0), now(1).value -
-                                     chooseTrips(step.subject) * now(2).value);
+      expressions.assign(bounds[0], now(1).value - chooseTrips(step.subject) *
+                                                       now(2).value);
     else if (!now(1).isKnown)
-      expressions.assign(now(1), now(0).value +
-                                     chooseTrips(step.subject) * now(2).value);
+      expressions.assign(bounds[1], now(0).value + chooseTrips(step.subject) *
+                                                       now(2).value);
   }
   int64_t lower = now(0).value, upper = now(1).value;
   int64_t increment = std::max<int64_t>(1, now(2).value);
@@ -396,7 +394,7 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     return true;
   }
   case StepKind::Branch: {
-    SymbolicValue condition = expressions.resolve(agent.values[step.inputs[0]]);
+    SymbolicValue condition = agent.values[step.inputs[0]];
     std::optional<bool> truth = decide(condition);
     if (!truth) {
       if (splitLanes(agent, step, condition))
@@ -433,7 +431,8 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     return true;
   case StepKind::WhileTest: {
     int64_t before = agent.instances[&step]++;
-    SymbolicValue value = expressions.resolve(agent.values[step.inputs[0]]);
+    SymbolicValue condition = agent.values[step.inputs[0]];
+    SymbolicValue value = expressions.resolve(condition);
     if (expressions.isDivergent(value))
       return giveUp(step, "the condition of the loop may differ between "
                           "threads");
@@ -443,7 +442,7 @@ bool SyncExecution::stepControl(Agent &agent, const SyncStep &step) {
     } else {
       usedOuter = true;
       truth = before < scenario.outerTrips;
-      expressions.assign(value, truth);
+      expressions.assign(condition, truth);
     }
     if (before > 4096)
       return giveUp(step, "the loop does not end");

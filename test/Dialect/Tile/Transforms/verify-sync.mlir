@@ -386,3 +386,41 @@ func.func @cp_async(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %n: i32) {
   }
   return
 }
+
+// Choices about the block's index come between what the warps calculate of it: the trips of the loop after the
+// condition, and the outer condition before the inner one. All warps decide in the same way.
+// CHECK-LABEL: func.func @chosen_in_between
+// CHECK: tile.async_wait
+func.func @chosen_in_between(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %flags: memref<?xi32>) {
+  %c2 = arith.constant 2 : i32
+  tile.kernel "chosen_in_between" grid(%c2) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %two = arith.constant 2 : i32
+    %a = tile.alloc "A_shared" : !slot
+    %flag = tile.load %flags[%bx] : memref<?xi32> -> i32
+    %set = arith.cmpi ne, %flag, %c0 : i32
+    scf.if %set {
+      %trips = arith.addi %bx, %one : i32
+      scf.for %k = %c0 to %trips step %one : i32 {
+        tile.copy_async %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<?x64xf16> to !slot
+        tile.async_commit
+        tile.async_wait {pending = 0 : i64}
+        tile.sync_threads
+        tile.copy %a[%c0, %c0] [64, 64] to %B[%k, %c0] [64, 64] : !slot to memref<?x64xf16>
+        tile.sync_threads
+      }
+    }
+    %rest = arith.remui %bx, %two : i32
+    %even = arith.cmpi eq, %rest, %c0 : i32
+    scf.if %even {
+      %negative = arith.cmpi slt, %bx, %c0 : i32
+      scf.if %negative {
+        tile.sync_threads
+      }
+      tile.sync_threads
+    }
+  }
+  return
+}
