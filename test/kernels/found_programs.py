@@ -279,3 +279,94 @@ def loads_in_flight(stages, threads, dtype="float64"):
             T.copy(acc, c)
 
     return kernel
+
+
+def elements_read_and_written(count, threads):
+    """Elementwise loops that read shared memory which they write, with more threads than there are elements."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((count,), "float32"), b: T.Tensor((count,), "float32"), x: T.Tensor((count,), "float32"),
+               y: T.Tensor((count,), "float32"), z: T.Tensor((1,), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=threads) as _:
+            tile = T.alloc_shared((count,), "float32")
+            held = T.alloc_fragment((count,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(a, tile)
+            for i in T.Parallel(count):
+                tile[i] = b[i] - tile[i]
+                held[i] = tile[i] * 2.0
+            for i in T.Parallel(count):
+                held[i] += tile[i]
+                tile[i] = tile[i] + held[i]
+            T.reduce_sum(held, total, dim=0)
+            T.copy(tile, x)
+            T.copy(held, y)
+            T.copy(total, z)
+
+    return kernel
+
+
+def halves_of_a_fragment(count, threads):
+    """One loop changes two halves of a fragment, which lie with other threads than its iterations."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((2 * count,), "float32"), y: T.Tensor((2 * count,), "float32"),
+               z: T.Tensor((1,), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=threads) as _:
+            held = T.alloc_fragment((2 * count,), "float32")
+            sums = T.alloc_fragment((count,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(a, held)
+            for i in T.Parallel(count):
+                held[i] += 1.0
+                held[i + count] *= 2.0
+                sums[i] = held[i] + held[i + count]
+            T.reduce_sum(sums, total, dim=0)
+            T.copy(held, y)
+            T.copy(total, z)
+
+    return kernel
+
+
+def updated_in_place(count, threads):
+    """A loop over a tensor in global memory that it changes, and a fragment of which threads have replicas."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((count,), "float32"), x: T.Tensor((count,), "float32"), z: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=threads) as _:
+            held = T.alloc_fragment((count,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(a, x)
+            for i in T.Parallel(count):
+                x[i] = x[i] * 3.0
+                held[i] = x[i] + 1.0
+            T.reduce_sum(held, total, dim=0)
+            T.copy(total, z)
+
+    return kernel
+
+
+def conditions_between_loops(stages):
+    """Loops in branches, whose conditions and bounds depend on the index of the block in several ways."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 128), "float16"), b: T.Tensor((128, 64), "float16"), flags: T.Tensor((3,), "int32"),
+               c: T.Tensor((3, 64, 64), "float32")):  # fmt: skip
+        with T.Kernel(3, threads=128) as block:
+            a_tile = T.alloc_shared((64, 32), "float16")
+            b_tile = T.alloc_shared((32, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            if flags[block] != 0:
+                for k in T.Pipelined(block + 2, num_stages=stages):
+                    T.copy(a[0, k * 32], a_tile)
+                    T.copy(b[k * 32, 0], b_tile)
+                    T.gemm(a_tile, b_tile, acc)
+            if block % 2 == 0:
+                if block > 1:
+                    T.copy(a[0, 0], a_tile)
+                    T.copy(b[0, 0], b_tile)
+                    T.gemm(a_tile, b_tile, acc)
+            T.copy(acc, c[block, 0, 0])
+
+    return kernel

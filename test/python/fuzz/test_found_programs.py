@@ -160,3 +160,49 @@ def test_loads_in_flight(run, dtype, stages):
     a, b = whole(32, 96, dtype=dtype), whole(64, 96, dtype=dtype)
     (c,) = run(programs.loads_in_flight(stages, 384, dtype), [a, b], [((32, 64), getattr(torch, dtype))])
     np.testing.assert_array_equal(c, a @ b.T)
+
+
+@pytest.mark.parametrize(("count", "threads"), [(16, 96), (24, 128), (100, 64)])
+def test_elements_read_and_written(run, count, threads):
+    a, b = whole(count), whole(count)
+    x, y, z = run(
+        programs.elements_read_and_written(count, threads),
+        [a, b],
+        [((count,), torch.float32), ((count,), torch.float32), ((1,), torch.float32)],
+    )
+    np.testing.assert_array_equal(y, 3 * (b - a))
+    np.testing.assert_array_equal(x, 4 * (b - a))
+    np.testing.assert_array_equal(z, 3 * (b - a).sum(keepdims=True))
+
+
+@pytest.mark.parametrize(("count", "threads"), [(8, 64), (64, 32)])
+def test_halves_of_a_fragment(run, count, threads):
+    a = whole(2 * count)
+    outputs = [((2 * count,), torch.float32), ((1,), torch.float32)]
+    y, z = run(programs.halves_of_a_fragment(count, threads), [a], outputs)
+    expected = np.concatenate([a[:count] + 1, a[count:] * 2])
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(z, expected.sum(keepdims=True))
+
+
+@pytest.mark.parametrize(("count", "threads"), [(16, 96), (100, 64)])
+def test_updated_in_place(run, count, threads):
+    a = whole(count)
+    x, z = run(programs.updated_in_place(count, threads), [a], [((count,), torch.float32), ((1,), torch.float32)])
+    np.testing.assert_array_equal(x, 3 * a)
+    np.testing.assert_array_equal(z, (3 * a + 1).sum(keepdims=True))
+
+
+@pytest.mark.parametrize("flags", [(1, 0, 1), (0, 1, 0)])
+@pytest.mark.parametrize("stages", [0, 1, 3])
+def test_conditions_between_loops(run, stages, flags):
+    a, b = whole(64, 128, dtype=np.float16), whole(128, 64, dtype=np.float16)
+    (c,) = run(
+        programs.conditions_between_loops(stages), [a, b, np.array(flags, np.int32)], [((3, 64, 64), torch.float32)]
+    )
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    for block, flag in enumerate(flags):
+        expected = a[:, : 32 * (block + 2)] @ b[: 32 * (block + 2)] if flag else np.zeros((64, 64))
+        if block == 2:
+            expected = expected + a[:, :32] @ b[:32]
+        np.testing.assert_array_equal(c[block], expected)

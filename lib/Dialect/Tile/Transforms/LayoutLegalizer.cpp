@@ -289,7 +289,8 @@ static LogicalResult refuseWrite(ParallelOp loop, const FragmentUse &use) {
 }
 
 LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
-                                              const HandleUses &handle) {
+                                              const HandleUses &handle,
+                                              bool &changesLoop) {
   const FragmentLayout iteration = *solver.getLayout(loop);
   layout::Result<FragmentLayout> view = solver.getViewLayout(handle.buffer);
   if (llvm::all_of(handle.uses, [&](const FragmentUse &use) {
@@ -331,10 +332,17 @@ LogicalResult LayoutLegalizer::legalizeHandle(ParallelOp loop,
     if (!writesOwnElements(loop, use))
       return refuseWrite(loop, use);
   }
-  if (writesFit)
+  if (writesFit) {
     readThroughShared(loop, misfits);
-  else
-    writeThroughShared(loop, handle);
+    return success();
+  }
+  // Replicas would read the memory while the primary one writes it.
+  if (handle.reads && iteration.numReplicas() > 1) {
+    solver.runOnce(loop);
+    changesLoop = true;
+    return success();
+  }
+  writeThroughShared(loop, handle);
   return success();
 }
 
@@ -346,9 +354,13 @@ LogicalResult LayoutLegalizer::legalize(ParallelOp loop) {
     handle.uses.push_back(use);
     (use.isWrite ? handle.writes : handle.reads) = true;
   }
-  for (auto &entry : handles)
-    if (failed(legalizeHandle(loop, entry.second)))
+  for (auto &entry : handles) {
+    bool changesLoop = false;
+    if (failed(legalizeHandle(loop, entry.second, changesLoop)))
       return failure();
+    if (changesLoop)
+      return legalize(loop);
+  }
   return success();
 }
 

@@ -45,7 +45,10 @@ private:
     bool reads = false;
     bool writes = false;
   };
-  LogicalResult legalizeHandle(ParallelOp loop, const HandleUses &handle);
+  /// Sets `changesLoop` when the loop needs another layout first: then all of
+  /// its handles are to be looked at again.
+  LogicalResult legalizeHandle(ParallelOp loop, const HandleUses &handle,
+                               bool &changesLoop);
   LogicalResult convertHandle(ParallelOp loop, const HandleUses &handle,
                               const FragmentLayout &layout);
   void readThroughShared(ParallelOp loop, const HandleUses &handle);

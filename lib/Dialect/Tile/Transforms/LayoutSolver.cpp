@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "LayoutSolver.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/BlockedLayout.h"
@@ -89,9 +90,38 @@ void LayoutSolver::setLayout(AllocOp alloc, const FragmentLayout &layout,
   fragments[alloc] = Entry{layout, reason.str()};
 }
 
+/// Does the loop read memory that it also writes? Only the primary replica
+/// stores, and nothing says when the others read.
+static bool readsWhatItWrites(ParallelOp loop) {
+  llvm::SmallPtrSet<Value, 4> read, written;
+  auto add = [](llvm::SmallPtrSet<Value, 4> &roots, Value storage) {
+    auto type = dyn_cast<BufferType>(storage.getType());
+    if (!type || type.isShared())
+      roots.insert(getStorageRoot(storage));
+  };
+  loop.walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      add(read, load.getSource());
+    else if (auto store = dyn_cast<StoreOp>(op))
+      add(written, store.getDest());
+    else if (auto atomic = dyn_cast<AtomicOp>(op))
+      add(written, atomic.getDest());
+  });
+  bool mayAlias = !OptionsAttr::of(loop).getFlag("noalias", true);
+  return llvm::any_of(read, [&](Value root) {
+    bool isTensor = isa<MemRefType>(root.getType());
+    return llvm::any_of(written, [&](Value other) {
+      return root == other ||
+             (mayAlias && isTensor && isa<MemRefType>(other.getType()));
+    });
+  });
+}
+
 /// Do iterations have an effect or a result that must not be repeated in every
 /// replica? (Stores are left to the primary replica by lowering.)
 static bool mustRunOnce(ParallelOp loop) {
+  if (readsWhatItWrites(loop))
+    return true;
   WalkResult result = loop.walk([](Operation *op) {
     auto atomic = dyn_cast<AtomicOp>(op);
     bool once = isa<PrintOp>(op) || (atomic && atomic.getResult() &&
@@ -118,6 +148,11 @@ void LayoutSolver::setLayout(ParallelOp loop, const FragmentLayout &layout,
                              StringRef reason) {
   loops[loop] =
       Entry{mustRunOnce(loop) ? withoutReplicas(layout) : layout, reason.str()};
+}
+
+void LayoutSolver::runOnce(ParallelOp loop) {
+  std::optional<Entry> &entry = loops[loop];
+  entry->layout = withoutReplicas(entry->layout);
 }
 
 layout::Result<layout::FragmentLayout>
@@ -285,7 +320,7 @@ LogicalResult LayoutSolver::assignPinned() {
         return loop->emitError("the layout of the loop is over ")
                << attr.getNumThreads() << " threads, the kernel has "
                << threads;
-      entry = Entry{attr.getLayout(), "given"};
+      setLayout(loop, attr.getLayout(), "given");
     }
   return success();
 }

@@ -46,6 +46,8 @@ public:
   StringRef getReason(ParallelOp loop) const;
   void setLayout(ParallelOp loop, const FragmentLayout &layout,
                  StringRef reason);
+  /// Leaves the replicas of `loop`, which has a layout, without work.
+  void runOnce(ParallelOp loop);
 
   /// Layout of a handle, seen through views.
   Result<FragmentLayout> getViewLayout(Value buffer) const;

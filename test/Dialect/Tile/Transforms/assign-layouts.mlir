@@ -688,3 +688,51 @@ func.func @transposed_staging(%C: memref<?x64xf16>, %n: i32) {
   return
 }
 }
+
+// -----
+
+// A loop over fewer elements than there are threads, which reads memory that it writes: replicas would read while the
+// primary one writes, so there are none. Fragments that have replicas are written by way of one that has not.
+module attributes {tile.target = #tile.target<"sm_80">, tile.options = #tile.options<{}>} {
+// CHECK-LABEL: func.func @reads_what_it_writes
+// CHECK: %[[OWN:.*]] = tile.alloc "sums.converted" : <16xf32, fragment, #tile.fragment_layout<[16], threads = [(16, 0, 1), (4, 0, 16)], registers = []>>
+// CHECK: %sums = tile.alloc "sums" : <16xf32, fragment, #tile.fragment_layout<[16], threads = [(16, 0, 1), (4, -1, 0)], registers = []>>
+// CHECK: tile.parallel [16] attributes {choice = {{.*}}, layout = #tile.fragment_layout<[16], threads = [(16, 0, 1), (4, -1, 0)], registers = []>}
+// CHECK: tile.parallel [16] attributes {choice = {{.*}}, layout = #tile.fragment_layout<[16], threads = [(16, 0, 1), (4, 0, 16)], registers = []>}
+// CHECK: tile.store {{.*}}, %memory
+// CHECK: tile.store {{.*}}, %[[OWN]]
+// CHECK: tile.convert %[[OWN]], %sums
+// CHECK: tile.parallel [16] attributes {choice = {{.*}}, layout = #tile.fragment_layout<[16], threads = [(16, 0, 1), (4, 0, 16)], registers = []>}
+// CHECK: tile.store {{.*}}, %arg0
+func.func @reads_what_it_writes(%A: memref<16xf32>) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "reads_what_it_writes" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %one = arith.constant 1.0 : f32
+    %memory = tile.alloc "memory" : !tile.buffer<16xf32, shared>
+    %sums = tile.alloc "sums" : !tile.buffer<16xf32, fragment>
+    tile.parallel [16] {
+    ^bb0(%i: i32):
+      tile.store %one, %memory[%i] : f32, !tile.buffer<16xf32, shared>
+      tile.store %one, %sums[%i] : f32, !tile.buffer<16xf32, fragment>
+    }
+    tile.parallel [16] {
+    ^bb0(%i: i32):
+      %v = tile.load %memory[%i] : !tile.buffer<16xf32, shared> -> f32
+      %w = arith.addf %v, %one : f32
+      tile.store %w, %memory[%i] : f32, !tile.buffer<16xf32, shared>
+      %s = tile.load %sums[%i] : !tile.buffer<16xf32, fragment> -> f32
+      %t = arith.addf %s, %v : f32
+      tile.store %t, %sums[%i] : f32, !tile.buffer<16xf32, fragment>
+    }
+    tile.parallel [16] {
+    ^bb0(%i: i32):
+      %v = tile.load %A[%i] : memref<16xf32> -> f32
+      %s = tile.load %sums[%i] : !tile.buffer<16xf32, fragment> -> f32
+      %w = arith.addf %v, %s : f32
+      tile.store %w, %A[%i] : f32, memref<16xf32>
+    }
+  }
+  return
+}
+}
