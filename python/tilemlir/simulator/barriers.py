@@ -266,14 +266,15 @@ def find_mbarrier(warp: Warp, address: int, cluster: bool = False, lane: int | N
 
 
 def _address(p: Program, operand: Operand) -> Callable[[Warp], np.ndarray]:
-    """Reads the addresses of `[register + offset]` of all lanes, as uint64."""
+    """Reads the addresses of `[register + offset]` of all lanes, as uint64; see `loads_stores.address_reader`."""
     if not isinstance(operand, Address):
         raise ValueError("expected an address")
     bits = getattr(operand.base, "bits", 32)
     row = p.source(operand.base, f"u{bits}")
-    offset = operand.offset & ((1 << 64) - 1)
+    limit = np.uint64((1 << bits) - 1)
+    offset = np.uint64(operand.offset & ((1 << 64) - 1))
     rows = f"u{bits}"
-    return lambda w: getattr(w, rows)[row].astype(np.uint64) + np.uint64(offset)
+    return lambda w: (getattr(w, rows)[row].astype(np.uint64) + offset) & limit
 
 
 def _number(p: Program, operand: Operand) -> Callable[[Warp], np.ndarray]:

@@ -32,7 +32,7 @@ CACHE_WORDS = (
 
 
 def address_reader(p: Program, operand: Operand) -> Callable[[Warp], np.ndarray]:
-    """Reads the addresses of `[base + offset]` of all 32 lanes, as int64."""
+    """Reads the addresses of `[base + offset]` of all 32 lanes, as int64; those in 32-bit registers wrap around."""
     if not isinstance(operand, Address):
         raise ValueError("expected an address")
     offset = operand.offset
@@ -49,7 +49,7 @@ def address_reader(p: Program, operand: Operand) -> Callable[[Warp], np.ndarray]
         if offset == 0:
             return lambda w: w.s64[row]
         return lambda w: w.s64[row] + offset
-    return lambda w: w.u32[row].astype(np.int64) + offset
+    return lambda w: (w.u32[row].astype(np.int64) + offset) & 0xFFFFFFFF
 
 
 def resolve(w: Warp, space: str, address: int, size: int, lane: int, slack: int = 0) -> tuple[Buffer, int]:

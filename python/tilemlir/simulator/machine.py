@@ -330,13 +330,16 @@ class Machine:
         self.registers_per_thread = self._launch_registers()
 
     def _launch_registers(self) -> int | None:
-        """Registers per thread that a block starts with when setmaxnreg moves them; None when nothing says how many."""
+        """Registers per thread that a block starts with when setmaxnreg moves them; None when nothing says how many.
+
+        As many as fit when the blocks that the kernel asks for share a multiprocessor.
+        """
         directives = self.program.function.directives
         if "setmaxnreg" not in self.program.uses:
             return None
         if "maxnreg" in directives:
             return directives["maxnreg"][0]
-        threads = self.slot_threads
+        threads = self.slot_threads * directives.get("minnctapersm", (1,))[0]
         return min(65536 // threads // 8 * 8, 255)
 
     def start(self, run: Callable[[], None], what: str, ready: Callable[[], bool] | None = None) -> Event:

@@ -7,7 +7,7 @@ NAMES = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32", "
          "uint64": "u64", "uint16": "u16", "int16": "i16", "uint8": "u8", "int8": "i8"}  # fmt: skip
 
 
-def kernel_text(body, count, shared=0, threads=32, registers=""):
+def kernel_text(body, count, shared=0, threads=32, registers="", directives=""):
     """A module whose parameters p0, p1, ... are pointers; %d0, %d1, ... hold them, %t the thread's number."""
     parameters = ", ".join(f".param .u64 p{i}" for i in range(count))
     loads = "\n".join(f"ld.param.u64 %d{i}, [p{i}];" for i in range(count))
@@ -16,7 +16,7 @@ def kernel_text(body, count, shared=0, threads=32, registers=""):
 .target sm_90a
 .address_size 64
 .extern .shared .align 1024 .b8 arena[];
-.visible .entry kernel({parameters}) .reqntid {threads}, 1, 1
+.visible .entry kernel({parameters}) .reqntid {threads}, 1, 1 {directives}
 {{
 .reg .pred %p<16>; .reg .b16 %h<64>; .reg .b32 %r<64>; .reg .b64 %d<64>; .reg .b32 %t; .reg .b64 %o<8>;
 {registers}
@@ -28,7 +28,8 @@ ret;
 """
 
 
-def run(body, arrays, shared=0, threads=32, grid=(1, 1, 1), seed=0, cluster=(1, 1, 1), registers="", written=(-1,)):
+def run(body, arrays, shared=0, threads=32, grid=(1, 1, 1), seed=0, cluster=(1, 1, 1), registers="", written=(-1,),
+        directives=""):  # fmt: skip
     """Runs a body over copies of arrays; the copies as it left them, and the report.
 
     Args:
@@ -38,6 +39,7 @@ def run(body, arrays, shared=0, threads=32, grid=(1, 1, 1), seed=0, cluster=(1, 
         seed: of the scheduler.
         registers: declarations.
         written: indices of the arrays that the kernel may write.
+        directives: of the kernel.
     """
     copies = [array.copy() for array in arrays]
     written = [index % len(arrays) for index in written]
@@ -60,7 +62,7 @@ def run(body, arrays, shared=0, threads=32, grid=(1, 1, 1), seed=0, cluster=(1, 
             }
         ],
     }  # fmt: skip
-    text = kernel_text(body, len(arrays), shared, threads, registers)
+    text = kernel_text(body, len(arrays), shared, threads, registers, directives)
     settings = Settings(seed=seed, patience=20_000)
     return copies, simulate_plan("kernel", plan, text, copies, {}, settings).report
 

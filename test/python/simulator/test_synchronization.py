@@ -175,6 +175,34 @@ def test_faults_of_one_instruction(body, kind, text):
     assert text in str(report)
 
 
+def test_addresses_in_registers_of_32_bits_wrap_around():
+    """A difference of positions is a base below zero, which the constant offset brings back."""
+    body = """
+    mov.b32 %r1, arena; shl.b32 %r2, %t, 2; sub.s32 %r3, %r1, %r2; sub.s32 %r3, %r3, 65536;
+    st.shared.b32 [%r3+65660], %t; ld.shared.b32 %r4, [%r3+65660];
+    mul.wide.u32 %d9, %t, 4; add.s64 %d9, %d9, %d0; st.global.b32 [%d9], %r4;
+    setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [%r3+65792], 1;
+    """
+    copies, report = run(body, [OUT], shared=1024)
+    assert report.ok, str(report)
+    assert copies[0][:32].tolist() == list(range(32))
+
+
+@pytest.mark.parametrize(("blocks", "fault"), [(2, False), (1, True)])
+def test_registers_at_launch_are_those_of_blocks_side_by_side(blocks, fault):
+    """Two blocks of 256 threads leave 128 registers to each: 24 + 232 = 2 * 128. One has 255."""
+    body = """
+    setp.lt.u32 %p1, %t, 128;
+    @%p1 bra FEW;
+    setmaxnreg.inc.sync.aligned.u32 232;
+    bra.uni END;
+    FEW: setmaxnreg.dec.sync.aligned.u32 24;
+    END:
+    """
+    _, report = run(body, [OUT], threads=256, directives=f".minnctapersm {blocks}")
+    assert kinds(report) == ({"register-pool"} if fault else set()), str(report)
+
+
 def test_uninitialised_values_that_nobody_uses_are_no_fault():
     assert run("ld.shared.b32 %r1, [arena]; mov.b32 %r1, 0;", [OUT], shared=1024)[1].ok
 
