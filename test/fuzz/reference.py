@@ -49,7 +49,7 @@ LIMIT = 6000
 
 
 class InvalidProgram(Exception):
-    """The description has no meaning: it reads what nobody wrote, or a decision hangs on rounding."""
+    """The description has no meaning: it reads what nobody wrote, a decision hangs on rounding, or blocks race."""
 
 
 @dataclass
@@ -61,6 +61,43 @@ class Memory:
     errors: np.ndarray
     written: np.ndarray
     is_tensor: bool
+
+
+class Sharing:
+    """Which blocks of a launch touch the elements of a tensor, and how.
+
+    Nothing orders blocks: what several of them touch, all of them only read, or all of them only change atomically.
+
+    Args:
+        name: of the tensor.
+        shape: of the tensor.
+    """
+
+    READ, WRITE, ATOMIC = 1, 2, 4
+    _NOBODY, _SEVERAL = -1, -2
+
+    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
+        self.name = name
+        self._block = np.full(shape, self._NOBODY, np.int32)
+        self._kinds = np.zeros(shape, np.uint8)
+
+    def touch(self, block: int, at: tuple, kind: int) -> None:
+        """Notes an access.
+
+        Args:
+            block: its number in the launch.
+            at: an index of NumPy, inside of the tensor.
+            kind: READ, WRITE or ATOMIC.
+
+        Raises:
+            InvalidProgram: another block may do something else there at the same time.
+        """
+        before = self._block[at]
+        now = np.where((before == self._NOBODY) | (before == block), block, self._SEVERAL)
+        kinds = self._kinds[at] | np.uint8(kind)
+        if ((now == self._SEVERAL) & (kinds != self.READ) & (kinds != self.ATOMIC)).any():
+            raise InvalidProgram(f"blocks race for {self.name}")
+        self._block[at], self._kinds[at] = now, kinds
 
 
 def fill_values(tensor: Tensor, rng: np.random.Generator) -> np.ndarray:
@@ -100,6 +137,8 @@ class Reference:
         self.memories: dict[str, Memory] = {}
         self.inputs: dict[str, np.ndarray] = {}
         self.steps = 0
+        self._sharing: dict[str, Sharing] = {}
+        self._number = 0
         for position, tensor in enumerate(program.tensors):
             element = ELEMENTS[tensor.dtype]
             shape = tuple(value_of(size) for size in tensor.shape)
@@ -119,7 +158,9 @@ class Reference:
         """Evaluates all kernels; returns the memories of all tensors."""
         for kernel in self.program.kernels:
             extents = kernel.extents()
-            for block in itertools.product(*(range(extent) for extent in reversed(extents))):
+            self._sharing = {name: Sharing(name, one.values.shape) for name, one in self.memories.items()}
+            blocks = itertools.product(*(range(extent) for extent in reversed(extents)))
+            for self._number, block in enumerate(blocks):
                 self._block(kernel, tuple(reversed(block)))
         return self.memories
 
@@ -135,6 +176,11 @@ class Reference:
         self._statements(kernel.body)
         for buffer in kernel.buffers:
             del self.memories[buffer.name]
+
+    def _touch(self, name: str, at: tuple, kind: int) -> None:
+        """An access of the current block to a memory; only tensors are shared."""
+        if self.memories[name].is_tensor:
+            self._sharing[name].touch(self._number, at, kind)
 
     def _bind(self, name: str, index: int) -> None:
         self.names[name] = v.exact(ELEMENTS["int32"], np.asarray(index, np.int32))
@@ -195,6 +241,8 @@ class Reference:
         places, inside = self._places(expr.name, expr.indices, mask)
         if 0 in memory.values.shape:
             return v.exact(memory.element, np.zeros(inside.shape, memory.element.numpy))
+        used = inside if mask is None else inside & mask
+        self._touch(expr.name, tuple(np.broadcast_to(place, used.shape)[used] for place in places), Sharing.READ)
         values, errors = memory.values[places], memory.errors[places]
         unknown = np.isnan(errors) & inside
         if (unknown if mask is None else unknown & mask).any():
@@ -300,12 +348,14 @@ class Reference:
         values = np.zeros(extents, source.element.numpy)
         errors = np.zeros(extents)
         inner, outer = _overlap(offsets, extents, source, statement.source.name)
+        self._touch(statement.source.name, inner, Sharing.READ)
         values[outer], errors[outer] = source.values[inner], source.errors[inner]
         if np.isnan(errors).any():
             raise InvalidProgram(f"{statement.source.name} is copied where nobody wrote")
         value = v.convert(Value(source.element, values, errors), dest.element)
         offsets, extents = self._window(statement.dest, statement.source)
         inner, outer = _overlap(offsets, extents, dest, statement.dest.name)
+        self._touch(statement.dest.name, inner, Sharing.WRITE)
         dest.values[inner] = value.values.reshape(extents)[outer]
         dest.errors[inner] = np.broadcast_to(value.errors, values.shape).reshape(extents)[outer]
         dest.written[inner] = True
@@ -410,6 +460,7 @@ class Reference:
             value = v.binary(statement.op, old, right, kind)
         value = v.convert(value, memory.element)
         at = tuple(place[inside] for place in places)
+        self._touch(target.name, at, Sharing.WRITE)
         memory.values[at] = np.broadcast_to(value.values, extents)[inside]
         memory.errors[at] = np.broadcast_to(value.errors, extents)[inside]
         memory.written[at] = True
@@ -421,6 +472,7 @@ class Reference:
         for place, extent in zip(places, memory.values.shape, strict=True):
             mask = mask & (place >= 0) & (place < extent)
         at = tuple(place[mask] for place in places)
+        self._touch(name, at, Sharing.ATOMIC)
         values = np.broadcast_to(value.values, mask.shape)[mask]
         errors = np.broadcast_to(value.errors, mask.shape)[mask]
         if np.isnan(memory.errors[at]).any():

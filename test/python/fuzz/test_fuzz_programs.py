@@ -152,6 +152,26 @@ def test_reads_of_nothing_have_no_meaning():
         reference.run()
 
 
+@pytest.mark.parametrize(("offset", "races"), [(Var("bx"), False), (Const(0), True)])
+def test_blocks_that_race_have_no_meaning(offset, races):
+    """Each of two blocks reads a row that it wrote itself, or one of another block."""
+    row = Region("R0", "slice", (Var("bx"), Const(0)), (1, 16))
+    body = (
+        Fill("s_1", 1.0),
+        Copy(WHOLE, row),
+        Copy(Region("R0", "slice", (offset, Const(0)), (1, 16)), WHOLE),
+        Copy(WHOLE, Region("R1", "slice", (Var("bx"), Const(0)), (1, 16))),
+    )
+    tensors = (Tensor("R0", "float32", (2, 16)), Tensor("R1", "float32", (2, 16)))
+    kernel = Kernel(("bx",), (2,), 128, (Buffer("s_1", "shared", (1, 16), "float32"),), body)
+    reference = Reference(Program(tensors, (), (kernel,)))
+    if races:
+        with pytest.raises(InvalidProgram, match="blocks race for R0"):
+            reference.run()
+    else:
+        reference.run()
+
+
 def test_refusals_and_failures():
     """A documented refusal is one; an error of the launch is a failure."""
     outside = scaled()
