@@ -359,6 +359,8 @@ private:
   bool inOneThread = false;
   /// Predicate of the thread that acts for its warp; null elsewhere.
   Value electedLane;
+  /// Threads have copied by stores what was to be copied by cp.async.
+  bool copiesPlainly = false;
   /// Condition of the branch that was flattened around the current copy.
   Value ambientPredicate;
   /// Options of the module.

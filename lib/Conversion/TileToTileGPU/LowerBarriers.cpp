@@ -114,7 +114,12 @@ LogicalResult KernelLowering::lowerBarrierOp(Operation *op) {
           return success();
         }
         auto emit = [&] {
-          if (arrive.getCpAsync())
+          if (arrive.getCpAsync() && copiesPlainly) {
+            // An arrival of cp.async releases no stores of the thread.
+            tile_gpu::AsyncCommitOp::create(b, loc);
+            tile_gpu::AsyncWaitOp::create(b, loc, 0);
+            tile_gpu::MbarrierArriveOp::create(b, loc, *barrier, Value(), 1);
+          } else if (arrive.getCpAsync())
             tile_gpu::MbarrierArriveCpAsyncOp::create(b, loc, *barrier);
           else if (arrive.getExpect())
             tile_gpu::MbarrierExpectTxOp::create(b, loc, *barrier,

@@ -319,6 +319,7 @@ LogicalResult KernelLowering::lowerCopy(Operation *op, bool async) {
     op->emitWarning("chosen as cp.async, but the alignment of its ")
         << vector * elementBytes(source.elementType)
         << "-byte accesses allows plain loads and stores only";
+  copiesPlainly |= async;
 
   SmallVector<Value> destRegisters, sourceRegisters;
   if (destView) {

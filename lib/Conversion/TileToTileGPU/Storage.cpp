@@ -249,6 +249,11 @@ static SmallVector<int64_t> stridesOf(Value tensor) {
   return strides;
 }
 
+/// A position other than 0 along the axis is outside, and not accessed.
+static bool isSingle(Value tensor, int64_t axis) {
+  return cast<MemRefType>(tensor.getType()).getDimSize(axis) == 1;
+}
+
 static bool isContiguous(Value tensor) {
   return cast<MemRefType>(tensor.getType()).getLayout().isIdentity();
 }
@@ -337,6 +342,8 @@ Value KernelLowering::globalOffset(Value tensor,
   Value threadPart, otherPart, registerPart;
   int64_t constant = 0;
   for (auto [axis, coordinate] : llvm::enumerate(coordinates)) {
+    if (isSingle(tensor, axis))
+      continue;
     bool isStatic = !ShapedType::isDynamic(strides[axis]);
     auto scaled = [&](Value value) -> Value {
       if (!value)
@@ -407,7 +414,8 @@ SmallVector<LaneGroup> KernelLowering::groupGlobal(Value tensor,
     if (start.back().divisor() % count || (count * bytes) > baseAlignment)
       return false;
     for (int64_t axis = 0; axis < rank - 1; ++axis)
-      if ((start[axis].divisor() * strideDivisor(tensor, axis)) % count)
+      if (!isSingle(tensor, axis) &&
+          (start[axis].divisor() * strideDivisor(tensor, axis)) % count)
         return false;
     for (int64_t i = 1; i < count; ++i) {
       const LaneAccess &lane = lanes[first + i];

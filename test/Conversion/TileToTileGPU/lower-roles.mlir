@@ -63,3 +63,32 @@ func.func @shared_contents(%n: i32) {
   return
 }
 }
+
+// -----
+
+// What was to be copied by cp.async, and is copied by stores, is released by an arrival of the thread itself, which
+// waits for the copies by cp.async before.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: @copied_by_stores
+// CHECK: tile_gpu.shared_store
+// CHECK: tile_gpu.async_commit
+// CHECK-NEXT: tile_gpu.async_wait 0
+// CHECK-NEXT: tile_gpu.mbarrier_arrive %
+func.func @copied_by_stores(%A: memref<60x31xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) attributes {tile.shared_bytes = 4112 : i64} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %full = tile.alloc "full" {tile.shared_offset = 4096 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<64x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>
+    tile.barrier_init %full {arrivals = 128 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    tile.warp_specialize [#tile.role<producer, first = 0, warps = 4>, #tile.role<consumer, first = 4, warps = 4>] {
+      tile.copy_async %A[%c0, %c0] [64, 32] to %s[%c0, %c0] [64, 32] {bounds = #tile<bounds predicated>} : memref<60x31xf16> to !tile.buffer<64x32xf16, shared, #tile.shared_layout<order = [1, 0], panel = 32, swizzle = 64>>
+      tile.barrier_arrive %full[%c0] thread {cp_async} : !tile.buffer<1x!tile.barrier, shared>
+    }, {
+      tile.barrier_wait %full[%c0], %c0 : !tile.buffer<1x!tile.barrier, shared>
+    }
+  }
+  return
+}
+}

@@ -84,6 +84,27 @@ func.func @copy_async(%A: memref<?x?xf16>) {
   return
 }
 
+// The position in a dimension of one element is 0 wherever something is accessed, so the pitch of that dimension does
+// not matter for the alignment.
+// CHECK-LABEL: func.func @copy_async_of_one_row
+func.func @copy_async_of_one_row(%A: memref<1x9xf8E4M3FN>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %z = arith.constant 0 : i32
+    %c8 = arith.constant 8 : i32
+    %x = arith.muli %bx, %c8 : i32
+    %s = tile.alloc "s" {tile.shared_offset = 0 : i64} : !tile.buffer<8x8xf8E4M3FN, shared, #tile.shared_layout<order = [1, 0], panel = 8, swizzle = 0>>
+    // CHECK: tile_gpu.async_copy {{.*}}bytes = 8 : i64
+    // CHECK-NOT: tile_gpu.global_load
+    // CHECK: tile_gpu.async_commit
+    tile.copy_async %A[%x, %x] [8, 8] to %s[%z, %z] [8, 8] {bounds = #tile<bounds predicated>, choice = #tile.choice<cp_async, "", {bytes = 8 : i64}>} : memref<1x9xf8E4M3FN> to !tile.buffer<8x8xf8E4M3FN, shared, #tile.shared_layout<order = [1, 0], panel = 8, swizzle = 0>>
+    tile.async_commit
+    tile.async_wait {pending = 0 : i64}
+  }
+  return
+}
+
 // Element loops: vector loads, one select per padded lane, vector stores.
 // CHECK-LABEL: func.func @parallel
 func.func @parallel(%A: memref<64x32xf32>, %B: memref<64x32xf16>) {
