@@ -370,3 +370,51 @@ def conditions_between_loops(stages):
             T.copy(acc, c[block, 0, 0])
 
     return kernel
+
+
+def one_row_in_a_ring(stages):
+    """A producer of many threads loads parts of a tensor of one row, whose width is no multiple of anything."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((8, 64), "float8_e4m3fn"), b: T.Tensor((1, 9), "float8_e4m3fn"),
+               c: T.Tensor((2, 32, 8), "float32")):  # fmt: skip
+        with T.Kernel(2, threads=256) as block:
+            a_tile = T.alloc_shared((8, 32), "float8_e4m3fn")
+            b_tile = T.alloc_shared((8, 8), "float8_e4m3fn")
+            acc = T.alloc_fragment((32, 8), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(2, num_stages=stages):
+                T.copy(a[0, k * 32], a_tile)
+                T.copy(b[0, block * 8], b_tile)
+                T.gemm(a_tile, b_tile, acc, transpose_A=True)
+            T.copy(acc, c[block, 0, 0])
+
+    return kernel
+
+
+def loop_in_the_consumer(stages):
+    """A ring's loop with a loop inside that only consumers run; before it a condition on what gives its trips."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 128), "float16"), b: T.Tensor((128, 64), "float16"), x: T.Tensor((64, 64), "float32"),
+               n: T.int32, c: T.Tensor((3, 64, 64), "float32")):  # fmt: skip
+        with T.Kernel(3, threads=128) as block:
+            a_tile = T.alloc_shared((64, 32), "float16")
+            b_tile = T.alloc_shared((32, 64), "float16")
+            shared = T.alloc_shared((64, 64), "float32")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            if block > 1:
+                T.copy(x, shared)
+                T.copy(shared, acc)
+            for k in T.Pipelined(block + 2, num_stages=stages):
+                T.copy(a[0, k * 32], a_tile)
+                T.copy(b[k * 32, 0], b_tile)
+                T.gemm(a_tile, b_tile, acc)
+                for _ in T.serial(n):
+                    for p, q in T.Parallel(64, 64):
+                        shared[p, q] = acc[q, p] * -1.0
+                    T.copy(shared, acc)
+            T.copy(acc, c[block, 0, 0])
+
+    return kernel

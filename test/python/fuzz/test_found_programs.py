@@ -22,7 +22,7 @@ def run(request):
         for shape, dtype in outputs:
             memory = torch.full((int(np.prod(shape)) * dtype.itemsize,), 0xFF, dtype=torch.uint8)
             results.append(memory.view(dtype).reshape(shape))
-        kernel(*[one if isinstance(one, torch.Tensor) else torch.from_numpy(one) for one in inputs], *results)
+        kernel(*[torch.from_numpy(one) if isinstance(one, np.ndarray) else one for one in inputs], *results)
         return [one.to(torch.float64).numpy() for one in results]
 
     return call
@@ -206,3 +206,28 @@ def test_conditions_between_loops(run, stages, flags):
         if block == 2:
             expected = expected + a[:, :32] @ b[:32]
         np.testing.assert_array_equal(c[block], expected)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_one_row_in_a_ring(run, stages):
+    a, b = (torch.from_numpy(whole(*shape)).to(torch.float8_e4m3fn) for shape in ((8, 64), (1, 9)))
+    (c,) = run(programs.one_row_in_a_ring(stages), [a, b], [((2, 32, 8), torch.float32)])
+    row = np.zeros(16)
+    row[:9] = b.to(torch.float64).numpy()[0]
+    columns = a.to(torch.float64).numpy()[0].reshape(2, 32).sum(axis=0)
+    np.testing.assert_array_equal(c, columns[None, :, None] * row.reshape(2, 1, 8))
+
+
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_loop_in_the_consumer(run, stages, n):
+    a, b, x = whole(64, 128, dtype=np.float16), whole(128, 64, dtype=np.float16), whole(64, 64)
+    (c,) = run(programs.loop_in_the_consumer(stages), [a, b, x, n], [((3, 64, 64), torch.float32)])
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    for block in range(3):
+        acc = x.astype(np.float64) if block > 1 else np.zeros((64, 64))
+        for k in range(block + 2):
+            acc = acc + a[:, 32 * k : 32 * k + 32] @ b[32 * k : 32 * k + 32]
+            for _ in range(n):
+                acc = -acc.T
+        np.testing.assert_array_equal(c[block], acc)

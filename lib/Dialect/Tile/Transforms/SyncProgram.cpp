@@ -786,6 +786,7 @@ SyncProgram ProgramBuilder::run() {
   emitValuesAround();
   emitBlock(*kernel.getBodyBlock());
   add(StepKind::End, kernel);
+  levelSyncLoops(program);
   return std::move(program);
 }
 

@@ -205,6 +205,11 @@ std::pair<Operation *, std::string> findSyncRoles(KernelOp kernel,
 /// has to be followed by itself.
 void findSyncWarps(KernelOp kernel, SyncProgram &program);
 
+/// Roles run their parts of a loop of the program equally often. How often, and
+/// which iterations are left out, must not hang on what else is in each part:
+/// they are the same for loops from one place of the source.
+void levelSyncLoops(SyncProgram &program);
+
 } // namespace mlir::tile
 
 #endif // TILEMLIR_LIB_DIALECT_TILE_TRANSFORMS_SYNCPROGRAM_H

@@ -118,6 +118,16 @@ void mlir::tile::findSyncWarps(KernelOp kernel, SyncProgram &program) {
   }
 }
 
+void mlir::tile::levelSyncLoops(SyncProgram &program) {
+  llvm::DenseSet<Attribute> innermost;
+  for (const SyncLoop &loop : program.loops)
+    if (loop.synchronises && !loop.isOuter &&
+        !isa<UnknownLoc>(loop.op->getLoc()))
+      innermost.insert(loop.op->getLoc());
+  for (SyncLoop &loop : program.loops)
+    loop.isOuter &= !innermost.contains(loop.op->getLoc());
+}
+
 const SyncBarriers &SyncProgram::getBarriers(int slot) const {
   for (const SyncBarriers &candidate : barriers)
     if (slot >= candidate.first && slot < candidate.first + candidate.count)

@@ -424,3 +424,55 @@ func.func @chosen_in_between(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %flags:
   }
   return
 }
+
+// The two parts of one loop of the program, of which one has a loop inside that synchronises. Both leave out the same
+// of very many iterations.
+// CHECK-LABEL: func.func @loop_in_one_part
+// CHECK: tile.warp_specialize
+func.func @loop_in_one_part(%A: memref<?x64xf16>, %n: i32) {
+  %c2 = arith.constant 2 : i32
+  tile.kernel "loop_in_one_part" grid(%c2) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %a = tile.alloc "A_shared" : <2x64x64xf16, shared>
+    %acc = tile.alloc "C_local" : !acc
+    %full = tile.alloc "full" : !barriers2
+    %empty = tile.alloc "empty" : !barriers2
+    tile.barrier_init %full {arrivals = 1 : i64} : !barriers2
+    tile.barrier_init %empty {arrivals = 4 : i64} : !barriers2
+    tile.sync_threads
+    %many = arith.cmpi sgt, %bx, %one : i32
+    scf.if %many {
+      tile.sync_threads
+    }
+    %trips = arith.addi %bx, %one : i32
+    tile.warp_specialize [#producer, #consumer] {
+      scf.for %k = %c0 to %trips step %one : i32 {
+        %slot = arith.andi %k, %one : i32
+        %lap = arith.shrui %k, %one : i32
+        %phase = arith.andi %lap, %one : i32
+        %free = arith.xori %phase, %one : i32
+        %v = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : <2x64x64xf16, shared> to !slot
+        tile.barrier_wait %empty[%slot], %free : !barriers2
+        tile.barrier_arrive %full[%slot] single {expect = 8192 : i64} : !barriers2
+        tile.copy_async %A[%k, %c0] [64, 64] to %v[%c0, %c0] [64, 64] barrier %full[%slot] : !barriers2 {choice = #tma} : memref<?x64xf16> to !slot
+      } loc("program.py":3:5)
+    }, {
+      scf.for %k = %c0 to %trips step %one : i32 {
+        %slot = arith.andi %k, %one : i32
+        %lap = arith.shrui %k, %one : i32
+        %phase = arith.andi %lap, %one : i32
+        %v = tile.subview %a[%slot, %c0, %c0] [1, 64, 64] : <2x64x64xf16, shared> to !slot
+        tile.barrier_wait %full[%slot], %phase : !barriers2
+        tile.gemm_async %v, %v, %acc : !slot, !slot, !acc
+        tile.mma_wait %acc {pending = 0 : i64} : !acc
+        tile.barrier_arrive %empty[%slot] warp : !barriers2
+        scf.for %j = %c0 to %n step %one : i32 {
+          tile.sync_threads
+        }
+      } loc("program.py":3:5)
+    }
+  }
+  return
+}
