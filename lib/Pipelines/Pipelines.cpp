@@ -23,6 +23,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-stage-stores",
     "tile-assign-layouts",
     "tile-optimize-conversions",
+    "tile-skip-unit-factors",
     "tile-plan-pipeline",
     "tile-multibuffer",
     "tile-specialize-warps",

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "ParallelEmitter.h"
 
-#include "tilemlir/Dialect/Tile/Transforms/FragmentViews.h"
+#include "tilemlir/Dialect/Tile/Transforms/UnitFactors.h"
 #include "tilemlir/Layout/FragmentAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -196,14 +196,24 @@ LogicalResult ParallelEmitter::run() {
       return layout.registerOffset(lhs.reg) < layout.registerOffset(rhs.reg);
     });
 
-  size_t together = writesLocals ? 1 : std::max<int64_t>(kLanesTogether, run);
-  bool guard = needsGuard(body);
+  together = writesLocals ? 1 : std::max<int64_t>(kLanesTogether, run);
+  guard = needsGuard(body);
   if (notRepeated) {
     guard = true;
     for (Lane &lane : lanes)
       lane.predicate = ix.both(lane.predicate, primary);
     primary = Value();
   }
+  if (failed(tile::getSkippedMultiplications(op) ? emitUnlessUnit(lanes)
+                                                 : emitLanes(lanes)))
+    return failure();
+  for (Operation *alloc : written)
+    kernel.writeRegisters(cast<tile::AllocOp>(alloc), registers[alloc]);
+  return success();
+}
+
+LogicalResult ParallelEmitter::emitLanes(std::vector<Lane> &lanes) {
+  Block &body = *op.getBodyBlock();
   for (size_t first = 0; first < lanes.size(); first += together) {
     Lanes part =
         Lanes(lanes).slice(first, std::min(together, lanes.size() - first));
@@ -223,8 +233,6 @@ LogicalResult ParallelEmitter::run() {
                                 : emitBlock(body, MutableArrayRef<Lane>(lane))))
         return failure();
   }
-  for (Operation *alloc : written)
-    kernel.writeRegisters(cast<tile::AllocOp>(alloc), registers[alloc]);
   return success();
 }
 

@@ -1,4 +1,9 @@
-//===- ParallelEmitter.h - Emits the body of a tile.parallel ----*- C++ -*-===//
+//===- ParallelEmitter.h - the body of a parallel loop ----------*- C++ -*-===//
+//
+// The state of lowering one `tile.parallel`; LowerParallel.cpp says how it is
+// done.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TILEMLIR_LIB_CONVERSION_TILETOTILEGPU_PARALLELEMITTER_H
 #define TILEMLIR_LIB_CONVERSION_TILETOTILEGPU_PARALLELEMITTER_H
 
@@ -28,6 +33,8 @@ private:
   };
   using Lanes = MutableArrayRef<Lane>;
 
+  /// The body for all lanes.
+  LogicalResult emitLanes(std::vector<Lane> &lanes);
   LogicalResult emitBlock(Block &block, Lanes lanes);
   LogicalResult emitOp(Operation *source, Lanes lanes);
   /// An operation without regions and effects.
@@ -53,6 +60,12 @@ private:
   /// The same for results, which leave the registers written.
   void bindResults(ValueRange own, Operation *created, const Slots &slots,
                    Lane &lane);
+
+  // LowerUnitFactors.cpp: multiplications that are skipped by a vote.
+  /// The body for all lanes, unless all factors of the warp are 1.
+  LogicalResult emitUnlessUnit(std::vector<Lane> &lanes);
+  /// A factor of the body for one lane; equal computations are one.
+  FailureOr<Value> emitFactor(Value factor, Lane &lane);
 
   /// An index of the body for one lane, as far as it is affine.
   Coordinate evaluate(Value value, Lane &lane);
@@ -80,6 +93,10 @@ private:
   OpBuilder &b;
   layout::FragmentLayout layout;
   Value primary;
+  /// Lanes that go through the body together, and whether those that are
+  /// switched off must not.
+  size_t together = 1;
+  bool guard = false;
   /// Current scalars of the register buffers that the body uses.
   llvm::MapVector<Operation *, SmallVector<Value>> registers;
   llvm::SetVector<Operation *> written;
@@ -88,6 +105,8 @@ private:
     std::vector<int64_t> table;
   };
   llvm::DenseMap<Operation *, FragmentAccess> fragmentAccesses;
+  /// Computations of factors: the operation, its operands, its result.
+  std::vector<std::tuple<Operation *, SmallVector<Value>, Value>> factors;
 };
 
 } // namespace tilemlir::to_gpu

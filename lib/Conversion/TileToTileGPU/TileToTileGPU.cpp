@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -305,6 +306,12 @@ LogicalResult KernelLowering::run() {
 
 namespace {
 struct TileToTileGPU : tilemlir::impl::TileToTileGPUBase<TileToTileGPU> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    TileToTileGPUBase::getDependentDialects(registry);
+    // Votes of warps.
+    registry.insert<NVVM::NVVMDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<tile::KernelOp> kernels;
     getOperation()->walk(

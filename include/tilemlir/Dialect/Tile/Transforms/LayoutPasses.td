@@ -295,4 +295,35 @@ def TileOptimizeConversions : Pass<"tile-optimize-conversions"> {
   }];
 }
 
+def TileSkipUnitFactors : Pass<"tile-skip-unit-factors"> {
+  let summary = "skip multiplications by one where a whole warp agrees";
+  let description = [{
+    Gives a `tile.parallel` that does nothing but multiply elements of
+    fragments by factors the choice `simt` with
+    the argument `multiplications`: the threads of a warp vote whether
+    one of their factors is not 1, and multiply only then. This is exact, also
+    for infinities and NaN: x * 1 = x.
+
+    It pays when a thread has at least 32 multiplications and 8 of them per
+    factor, in a loop in which the factor changes and is one for many of its
+    iterations. The last cannot be known; taken for such are factors that are 1
+    wherever two values agree: exponentials of differences, and selections one
+    side of which is 1.
+
+    ```mlir
+    tile.parallel [128, 128] attributes {layout = ...} {
+    ^bb0(%i: i32, %j: i32):
+      %x = tile.load %acc[%i, %j] : !tile.buffer<128x128xf32, fragment, ...> -> f32
+      %f = tile.load %rescale[%i] : !tile.buffer<128xf32, fragment, ...> -> f32
+      %y = arith.mulf %x, %f : f32
+      tile.store %y, %acc[%i, %j] : f32, !tile.buffer<128x128xf32, fragment, ...>
+    }
+    // becomes
+    tile.parallel [128, 128] attributes {choice = #tile.choice<simt, "64 multiplications of a thread by 2 factors are skipped where all factors of a warp are 1", {multiplications = 64, factors = 2}>, layout = ...} {
+      ... the same ...
+    }
+    ```
+  }];
+}
+
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_LAYOUTPASSES
