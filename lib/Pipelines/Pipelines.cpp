@@ -23,6 +23,7 @@ static constexpr llvm::StringLiteral kTilePasses[] = {
     "tile-stage-stores",
     "tile-assign-layouts",
     "tile-optimize-conversions",
+    "tile-defer-reductions",
     "tile-skip-unit-factors",
     "tile-plan-pipeline",
     "tile-multibuffer",

@@ -194,6 +194,8 @@ private:
   LogicalResult lowerGemmMma(tile::GemmOp op);
   LogicalResult lowerGemmFma(tile::GemmOp op);
   LogicalResult lowerReduce(tile::ReduceOp op);
+  /// The replicas of a fragment that hold results of their own become equal.
+  LogicalResult combineLanes(tile::ConvertOp op);
   LogicalResult lowerConvert(tile::ConvertOp op);
   LogicalResult convertThroughScratch(tile::ConvertOp op,
                                       const FragmentView &source,

@@ -7,6 +7,7 @@
 #include "KernelLowering.h"
 
 #include "tilemlir/Dialect/Tile/Transforms/ConvertScratch.h"
+#include "tilemlir/Dialect/Tile/Transforms/PartialResults.h"
 #include "tilemlir/Layout/Conversion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,8 @@ using namespace tilemlir;
 using namespace tilemlir::to_gpu;
 
 LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
+  if (tile::getLaneCombination(op))
+    return combineLanes(op);
   FailureOr<FragmentView> source = viewFragment(op, op.getSource());
   FailureOr<FragmentView> dest = viewFragment(op, op.getDest());
   if (failed(source) || failed(dest))

@@ -617,6 +617,16 @@ void ParallelEmitter::emitScalar(Operation *source, Lane &lane) {
   // What is the same in all threads is a constant: the amount by which a packed
   // number is shifted, say.
   Value result = source->getResult(0);
+  // Sums of indices end with their constant: lanes share what is in front of
+  // it, and comparisons take it as an immediate.
+  if (result.getType().isInteger(32) &&
+      isa<arith::AddIOp, arith::SubIOp>(source)) {
+    Coordinate sum = evaluate(result, lane);
+    if (llvm::isInt<32>(sum.constant)) {
+      lane.map.map(result, ix.materialize(sum));
+      return;
+    }
+  }
   if (result.getType().isInteger(32))
     if (std::optional<Coordinate> at = evaluateQuotient(source, lane);
         at && at->isConstant()) {

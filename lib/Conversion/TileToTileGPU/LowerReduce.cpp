@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelLowering.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/PartialResults.h"
 #include "tilemlir/Layout/Reduction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,6 +111,81 @@ static Type getComputeType(tile::ReduceOp op) {
              : type;
 }
 
+/// All of `terms`, in a few chains. A balanced tree would be shorter, but needs
+/// registers for half of its leaves: ptxas, which sees the operands of products
+/// in flight beside them, then computes one line after the other, and each
+/// waits for its own shuffles. Chains end after 32 terms; sums of many are sums
+/// of short ones, with small rounding errors.
+static Value combineTerms(Location loc, const Combiner &combiner,
+                          ArrayRef<Value> terms) {
+  constexpr size_t kChains = 4, kLongest = 32;
+  SmallVector<Value> level(terms);
+  while (level.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t begin = 0; begin < level.size(); begin += kLongest) {
+      size_t end = std::min(begin + kLongest, level.size());
+      size_t chains = std::min(kChains, (end - begin + 1) / 2);
+      SmallVector<Value> sums(level.begin() + begin,
+                              level.begin() + begin + chains);
+      for (size_t i = begin + chains; i < end; ++i) {
+        Value &sum = sums[(i - begin) % chains];
+        sum = combiner.combine(loc, sum, level[i]);
+      }
+      for (; chains > 1; chains = (chains + 1) / 2)
+        for (size_t i = 0; i < chains / 2; ++i)
+          sums[i] = combiner.combine(loc, sums[i], sums[chains - 1 - i]);
+      next.push_back(sums.front());
+    }
+    level = std::move(next);
+  }
+  return level.front();
+}
+
+/// Lanes at `distance` exchange their results.
+static void exchangeLanes(OpBuilder &b, IndexBuilder &ix,
+                          const Combiner &combiner, int64_t distance,
+                          MutableArrayRef<Value> values) {
+  SmallVector<Value> others;
+  for (Value value : values)
+    others.push_back(tile_gpu::ShuffleOp::create(b, ix.loc(), value.getType(),
+                                                 tile_gpu::ShuffleKind::Xor,
+                                                 value, ix.i32(distance)));
+  for (auto [value, other] : llvm::zip_equal(values, others))
+    value = combiner.combine(ix.loc(), value, other);
+}
+
+LogicalResult KernelLowering::combineLanes(tile::ConvertOp op) {
+  tile::LaneCombination combination = *tile::getLaneCombination(op);
+  FailureOr<FragmentView> source = viewFragment(op, op.getSource());
+  FailureOr<FragmentView> dest = viewFragment(op, op.getDest());
+  if (failed(source) || failed(dest))
+    return failure();
+  if (source->layout != dest->layout)
+    return op.emitOpError("combines lanes of a fragment into one with another "
+                          "layout");
+  Type type = cast<tile::BufferType>(op.getDest().getType()).getElementType();
+  Combiner combiner{b, combination.kind, combination.nanPropagate,
+                    type.isUnsignedInteger(), tile::getScalarType(type)};
+  SmallVector<Value> from = readRegisters(source->alloc), values;
+  SmallVector<Value> to = readRegisters(dest->alloc);
+  SmallVector<int64_t> places;
+  for (auto [r, held] : llvm::enumerate(source->registers)) {
+    if (held < 0 || dest->registers[r] < 0)
+      continue;
+    values.push_back(from[held]);
+    places.push_back(dest->registers[r]);
+  }
+  for (int64_t distance : combination.distances) {
+    if (distance <= 0 || distance >= layout::kWarpSize)
+      return op.emitOpError() << "combines lanes at a distance of " << distance;
+    exchangeLanes(b, ix, combiner, distance, values);
+  }
+  for (auto [place, value] : llvm::zip_equal(places, values))
+    to[place] = value;
+  writeRegisters(dest->alloc, to);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   auto sourceType = cast<tile::BufferType>(op.getSource().getType());
   auto destType = cast<tile::BufferType>(op.getDest().getType());
@@ -167,30 +243,20 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     }
     if (terms.empty())
       terms.push_back(combiner.neutral(loc));
-    // A balanced tree: short chains, and a smaller rounding error of sums.
-    while (terms.size() > 1) {
-      SmallVector<Value> next;
-      for (size_t i = 0; i + 1 < terms.size(); i += 2)
-        next.push_back(combiner.combine(loc, terms[i], terms[i + 1]));
-      if (terms.size() % 2)
-        next.push_back(terms.back());
-      terms = std::move(next);
-    }
-    partial.push_back(terms.front());
+    partial.push_back(combineTerms(loc, combiner, terms));
   }
   for (const layout::ReductionStep &step : plan->steps) {
     if (step.kind != layout::ReductionStep::Kind::LaneButterfly)
       continue;
+    if (tile::isPartial(op))
+      continue;
     for (int64_t distance : step.xorDistances)
-      for (Value &value : partial) {
-        Value other = tile_gpu::ShuffleOp::create(b, loc, value.getType(),
-                                                  tile_gpu::ShuffleKind::Xor,
-                                                  value, ix.i32(distance));
-        value = combiner.combine(loc, value, other);
-      }
+      exchangeLanes(b, ix, combiner, distance, partial);
   }
 
   if (plan->needsSharedMemory()) {
+    if (tile::isPartial(op))
+      return op.emitOpError("leaves lanes apart, but crosses warps");
     if (!op.getScratch())
       return op.emitOpError("crosses warps and needs a scratch operand; run "
                             "tile-optimize-conversions");

@@ -13,6 +13,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Layout/WgmmaFragments.h"
 

@@ -326,4 +326,35 @@ def TileSkipUnitFactors : Pass<"tile-skip-unit-factors"> {
   }];
 }
 
+def TileDeferReductions : Pass<"tile-defer-reductions"> {
+  let summary = "combine the lanes of a reduction behind the loop it is in";
+  let description = [{
+    A `tile.reduce` without `clear` in a loop collects into a fragment whose
+    elements several lanes of a warp hold. Where the loop does nothing else with
+    that fragment but multiply its elements (sums only), the lanes keep results of
+    their own, and a `tile.convert` behind the loop combines them: with the choice
+    `shuffle` and the arguments `kind` and `distances`, it exchanges lanes as the
+    reduction would have in every iteration. The reduction gets the choice
+    `registers` with the argument `partial`.
+
+    Sums and exclusive ors have to begin with a `tile.fill` by zero in front of the
+    loop, so that what the fragment held before does not count once for each lane.
+    Results of fewer than 32 bits are rounded in every iteration and stay.
+
+    ```mlir
+    tile.fill %l, %zero : !tile.buffer<64xf32, fragment, ...>, f32
+    tile.pipelined ... {
+      tile.reduce sum %p, %l {choice = #tile.choice<shuffle, "...">, dim = 1 : i64} : ...
+    }
+    // becomes
+    tile.fill %l, %zero : !tile.buffer<64xf32, fragment, ...>, f32
+    tile.pipelined ... {
+      tile.reduce sum %p, %l {choice = #tile.choice<registers, "lanes are combined behind the loop", {partial}>, dim = 1 : i64} : ...
+    }
+    tile.convert %l, %l {choice = #tile.choice<shuffle, "combines the lanes that reductions of the loop left apart",
+        {distances = array<i64: 1, 2>, kind = #tile.reduce_kind<sum>}>} : ...
+    ```
+  }];
+}
+
 #endif // TILEMLIR_DIALECT_TILE_TRANSFORMS_LAYOUTPASSES
