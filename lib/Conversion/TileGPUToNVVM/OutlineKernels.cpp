@@ -34,6 +34,11 @@ constexpr unsigned kGlobalSpace = 1;
 /// Bytes of a descriptor, and their alignment as a parameter.
 constexpr int64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
+/// What a block takes of shared memory beside its own; one block may have all
+/// that a multiprocessor has but this (CUDA programming guide, "compute
+/// capabilities").
+constexpr int64_t kReservedPerBlock = 1024;
+
 /// Descriptors of all kernels of a function: what the launcher encodes.
 class TensorMapList {
 public:
@@ -188,6 +193,15 @@ Type Outliner::parameterType(unsigned index) {
   return b.getI32Type();
 }
 
+/// No second block fits on a multiprocessor: each has too much shared memory.
+static bool isAloneForItsMemory(tile::KernelOp kernel) {
+  auto bytes = kernel->getAttrOfType<IntegerAttr>("tile.shared_bytes");
+  tile::TargetAttr target = tile::getTarget(kernel);
+  return bytes && target && !target.isCPU() &&
+         2 * (bytes.getInt() + kReservedPerBlock) >
+             target.getSharedMemoryLimit() + kReservedPerBlock;
+}
+
 void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
   MLIRContext *context = b.getContext();
   function->setAttr("nvvm.kernel", b.getUnitAttr());
@@ -196,14 +210,15 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
                         {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
   // Without it the assembler ignores changes of the number of registers, and
   // spills where warps go different ways to make room for more blocks (seen:
-  // 64 registers for 256 threads, where 126 do without spills).
+  // 64 registers for 256 threads, where 126 do without spills; 32 for 384, with
+  // twenty times the spills of 168).
   bool hasRoles = false;
   kernel.walk([&](Operation *op) {
     hasRoles |= isa<tile_gpu::SetMaxRegistersOp, tile_gpu::WarpIdOp>(op);
   });
   if (std::optional<uint64_t> blocks = kernel.getMinBlocksPerSm())
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(*blocks));
-  else if (hasRoles)
+  else if (hasRoles || isAloneForItsMemory(kernel))
     function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster()) {
     SmallVector<int32_t> extents(cluster->begin(), cluster->end());

@@ -7,6 +7,10 @@
 // unit they are, is that power plus the number, and one exact multiply-add
 // takes the power away again.
 //
+// An instruction holds one constant. ptxas moves every other one into a
+// register again and again before its uses, a quarter of all instructions here,
+// unless it does not know that it is constant.
+//
 //===----------------------------------------------------------------------===//
 #include "ElementaryFunctions.h"
 #include "Patterns.h"
@@ -44,11 +48,22 @@ struct Field {
   double offset = 0;
 };
 
+/// Registers with constants, by function: ptxas keeps them.
+class KeptConstants {
+public:
+  /// `value` in a register, for the users of `user`'s function.
+  Value get(Operation *user, uint32_t value);
+
+private:
+  llvm::MapVector<Operation *, Value> zeros;
+  llvm::DenseMap<std::pair<Operation *, uint32_t>, Value> constants;
+};
+
 class PairPacker {
 public:
-  explicit PairPacker(vector::FromElementsOp op)
+  PairPacker(vector::FromElementsOp op, KeptConstants &kept)
       : op(op), b(op), loc(op.getLoc()), type(op.getType().getElementType()),
-        pairType(VectorType::get({2}, type)) {}
+        pairType(VectorType::get({2}, type)), kept(kept) {}
 
   /// Computes the vector pair by pair if that saves instructions.
   void run();
@@ -60,7 +75,8 @@ private:
   Value packFields(const Field &lo, const Field &hi);
   /// A conversion from an integer, plus or minus a constant.
   std::optional<Field> matchNumber(Value value);
-  std::optional<Field> matchField(Value value, int depth);
+  /// Only the last `used` bits of `value` count.
+  std::optional<Field> matchField(Value value, int64_t used, int depth);
   /// The 32-bit word that holds `field`, whose position becomes that in it.
   Value wordOf(Field &field);
   Value constant32(int64_t value);
@@ -71,9 +87,31 @@ private:
   Location loc;
   Type type;
   VectorType pairType;
+  KeptConstants &kept;
 };
 
 } // namespace
+
+Value KeptConstants::get(Operation *user, uint32_t value) {
+  auto function = user->getParentOfType<FunctionOpInterface>();
+  Value &constant = constants[{function, value}];
+  if (constant)
+    return constant;
+  OpBuilder b = OpBuilder::atBlockBegin(&function.getFunctionBody().front());
+  Location loc = function.getLoc();
+  Value &zero = zeros[function];
+  if (!zero)
+    zero = inlineAsm(b, loc, b.getI32Type(),
+                     "{ .reg .b32 m; mov.u32 m, %smid; shr.u32 $0, m, 31; }",
+                     "=r", {},
+                     /*volatileMemory=*/false);
+  else
+    b.setInsertionPointAfterValue(zero);
+  Value known = arith::ConstantOp::create(
+      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  constant = arith::AddIOp::create(b, loc, zero, known);
+  return constant;
+}
 
 /// Operands that are not packed themselves are put together by moves, which the
 /// operation has to be worth.
@@ -94,12 +132,13 @@ Value PairPacker::constantPair(double lo, double hi) {
                                    DenseElementsAttr::get(pairType, values));
 }
 
-std::optional<Field> PairPacker::matchField(Value value, int depth) {
+std::optional<Field> PairPacker::matchField(Value value, int64_t used,
+                                            int depth) {
   Operation *def = value.getDefiningOp();
   if (depth > 8)
     return std::nullopt;
   if (auto extend = dyn_cast_or_null<arith::ExtUIOp>(def))
-    return matchField(extend.getIn(), depth + 1);
+    return matchField(extend.getIn(), used, depth + 1);
   auto constantOperand = [&]() -> std::optional<int64_t> {
     APInt constant;
     if (matchPattern(def->getOperand(1), m_ConstantInt(&constant)))
@@ -108,23 +147,26 @@ std::optional<Field> PairPacker::matchField(Value value, int depth) {
   };
   if (isa_and_nonnull<arith::AndIOp>(def)) {
     std::optional<int64_t> mask = constantOperand();
-    if (mask && *mask > 0 && llvm::isMask_64(*mask))
+    if (mask && *mask > 0 && llvm::isMask_64(*mask)) {
+      used = std::min<int64_t>(used, llvm::Log2_64(*mask + 1));
       if (std::optional<Field> field =
-              matchField(def->getOperand(0), depth + 1)) {
-        field->width =
-            std::min<int64_t>(field->width, llvm::Log2_64(*mask + 1));
+              matchField(def->getOperand(0), used, depth + 1)) {
+        field->width = std::min(field->width, used);
         return field;
       }
+    }
   }
   if (isa_and_nonnull<arith::ShRUIOp, arith::ShRSIOp>(def)) {
     std::optional<int64_t> amount = constantOperand();
     std::optional<Field> field;
     if (amount && *amount >= 0)
-      field = matchField(def->getOperand(0), depth + 1);
-    // What is wider than the field has no sign.
+      field = matchField(def->getOperand(0), used + *amount, depth + 1);
+    // What is wider than the field has no sign, and copies of a sign may not
+    // count.
     int64_t bits = value.getType().getIntOrFloatBitWidth();
     if (field && *amount < field->width &&
-        (isa<arith::ShRUIOp>(def) || field->width < bits)) {
+        (isa<arith::ShRUIOp>(def) || field->width < bits ||
+         used + *amount <= bits)) {
       field->bit += *amount;
       field->width -= *amount;
       return field;
@@ -160,7 +202,8 @@ std::optional<Field> PairPacker::matchNumber(Value value) {
       !conversion->hasOneUse())
     return std::nullopt;
   Value integer = conversion->getOperand(0);
-  std::optional<Field> field = matchField(integer, 0);
+  std::optional<Field> field =
+      matchField(integer, integer.getType().getIntOrFloatBitWidth(), 0);
   // A field that fills the integer may be negative.
   if (!field ||
       (isa<arith::SIToFPOp>(conversion) &&
@@ -237,7 +280,7 @@ Value PairPacker::packFields(const Field &loField, const Field &hiField) {
   }
   int64_t mask = ((int64_t(1) << lo.width) - 1) << loShift |
                  ((int64_t(1) << hi.width) - 1) << hiShift << 16;
-  both = arith::AndIOp::create(b, loc, both, constant32(mask));
+  both = arith::AndIOp::create(b, loc, both, kept.get(op, mask));
   both = arith::OrIOp::create(
       b, loc, both, constant32(magic.bits | int64_t(magic.bits) << 16));
   Value halves = LLVM::BitcastOp::create(b, loc, pairType, both);
@@ -247,8 +290,15 @@ Value PairPacker::packFields(const Field &loField, const Field &hiField) {
   Value added = constantPair(correction(lo, loShift), correction(hi, hiShift));
   if (loShift == 0 && hiShift == 0)
     return arith::AddFOp::create(b, loc, halves, added);
-  Value scale =
-      constantPair(std::ldexp(1.0, -loShift), std::ldexp(1.0, -hiShift));
+  auto bitsOf = [&](int64_t shift) {
+    APFloat factor(std::ldexp(1.0, -shift));
+    bool inexact;
+    factor.convert(cast<FloatType>(type).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &inexact);
+    return factor.bitcastToAPInt().getZExtValue();
+  };
+  Value scale = LLVM::BitcastOp::create(
+      b, loc, pairType, kept.get(op, bitsOf(loShift) | bitsOf(hiShift) << 16));
   return LLVM::FMAOp::create(b, loc, pairType, halves, scale, added);
 }
 
@@ -359,6 +409,7 @@ void tilemlir::to_nvvm::packPairs(Operation *root) {
         (element.isF16() || element.isBF16()))
       worklist.push_back(op);
   });
+  KeptConstants kept;
   for (vector::FromElementsOp op : worklist)
-    PairPacker(op).run();
+    PairPacker(op, kept).run();
 }

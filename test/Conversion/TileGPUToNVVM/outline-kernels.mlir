@@ -52,3 +52,23 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+// Registers that are saved for a second block are for nothing where its shared memory does not fit.
+// CHECK-LABEL: llvm.func @alone
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-LABEL: llvm.func @together
+// CHECK-NOT: nvvm.minctasm
+module attributes {tile.target = #tile.target<"sm_80">} {
+  func.func @both() {
+    %c1 = arith.constant 1 : i32
+    tile.kernel "alone" grid(%c1) threads(128) attributes {tile.shared_bytes = 82945 : i64} {
+    ^bb0(%bx: i32):
+    }
+    tile.kernel "together" grid(%c1) threads(128) attributes {tile.shared_bytes = 82944 : i64} {
+    ^bb0(%bx: i32):
+    }
+    return
+  }
+}

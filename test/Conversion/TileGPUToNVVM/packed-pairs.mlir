@@ -2,20 +2,25 @@
 // RUN: tile-opt %s --pass-pipeline="builtin.module(gpu.module(tile-gpu-to-nvvm))" -split-input-file | filecheck %s
 
 // Neighbouring 4-bit numbers of a byte: one permutation, one and, one or, one multiply-add for both. The upper number
-// stays four bits higher, which the factor 1/16 takes back; 72 = 64 + 8.
+// stays four bits higher, which the factor 1/16 takes back; 72 = 64 + 8. Registers that ptxas does not know hold the
+// mask and the factors.
 module attributes {tile.target = #tile.target<"sm_80">} {
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @nibbles
+  // CHECK: %[[ZERO:.*]] = llvm.inline_asm {{.*}}smid
+  // CHECK: %[[SCALES:.*]] = llvm.mlir.constant(738212864 : i32)
+  // CHECK: %[[SCALE:.*]] = llvm.add %[[ZERO]], %[[SCALES]]
+  // CHECK: %[[BITMASK:.*]] = llvm.mlir.constant(15728655 : i32)
+  // CHECK: %[[MASK:.*]] = llvm.add %[[ZERO]], %[[BITMASK]]
   // CHECK: %[[WORD:.*]] = llvm.extractelement
   // CHECK: %[[BOTH:.*]] = llvm.call_intrinsic "llvm.nvvm.prmt"(%[[WORD]], %[[WORD]], %{{.*}})
-  // CHECK: %[[MASK:.*]] = llvm.mlir.constant(15728655 : i32)
   // CHECK: %[[FIELDS:.*]] = llvm.and %[[BOTH]], %[[MASK]]
   // CHECK: %[[MAGIC:.*]] = llvm.mlir.constant(1677747200 : i32)
   // CHECK: %[[BITS:.*]] = llvm.or %[[FIELDS]], %[[MAGIC]]
   // CHECK: %[[HALVES:.*]] = llvm.bitcast %[[BITS]] : i32 to vector<2xf16>
   // CHECK: %[[BACK:.*]] = llvm.mlir.constant(dense<[-1.032000e+03, -7.200000e+01]> : vector<2xf16>)
-  // CHECK: %[[SCALE:.*]] = llvm.mlir.constant(dense<[1.000000e+00, 6.250000e-02]> : vector<2xf16>)
-  // CHECK: llvm.intr.fma(%[[HALVES]], %[[SCALE]], %[[BACK]])
+  // CHECK: %[[FACTORS:.*]] = llvm.bitcast %[[SCALE]] : i32 to vector<2xf16>
+  // CHECK: llvm.intr.fma(%[[HALVES]], %[[FACTORS]], %[[BACK]])
   // CHECK-NOT: sitofp
   llvm.func @nibbles(%a: i32) {
     %c4 = arith.constant 4 : i32
@@ -84,6 +89,65 @@ gpu.module @kernels {
     %hi = arith.andi %up, %c4095 : i32
     %x = arith.uitofp %lo : i32 to f16
     %y = arith.uitofp %hi : i32 to f16
+    %v = vector.from_elements %x, %y : vector<2xf16>
+    tile_gpu.shared_store %v, %a : vector<2xf16>
+    llvm.return
+  }
+}
+}
+
+// -----
+
+// Numbers of a 32-bit word that lie 16 bits apart need no permutation, or share one. Shifts may copy the sign of the
+// word, if a mask takes the copies away.
+module attributes {tile.target = #tile.target<"sm_80">} {
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @interleaved
+  // CHECK-NOT: prmt
+  // CHECK: llvm.and %arg1, %
+  // CHECK: llvm.and %arg1, %
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.prmt"(%arg1, %arg1, %{{.*}})
+  // CHECK-NOT: {{sitofp|prmt}}
+  // CHECK: llvm.return
+  llvm.func @interleaved(%a: i32, %w: i32) {
+    %c4 = arith.constant 4 : i32
+    %c12 = arith.constant 12 : i32
+    %c15 = arith.constant 15 : i32
+    %c16 = arith.constant 16 : i32
+    %c20 = arith.constant 20 : i32
+    %c28 = arith.constant 28 : i32
+    %n0 = arith.andi %w, %c15 : i32
+    %s1 = arith.shrsi %w, %c16 : i32
+    %n1 = arith.andi %s1, %c15 : i32
+    %s2 = arith.shrsi %w, %c4 : i32
+    %n2 = arith.andi %s2, %c15 : i32
+    %s3 = arith.shrsi %w, %c20 : i32
+    %n3 = arith.andi %s3, %c15 : i32
+    %s4 = arith.shrsi %w, %c12 : i32
+    %n4 = arith.andi %s4, %c15 : i32
+    %s5 = arith.shrsi %w, %c28 : i32
+    %n5 = arith.andi %s5, %c15 : i32
+    %f0 = arith.sitofp %n0 : i32 to f16
+    %f1 = arith.sitofp %n1 : i32 to f16
+    %f2 = arith.sitofp %n2 : i32 to f16
+    %f3 = arith.sitofp %n3 : i32 to f16
+    %f4 = arith.sitofp %n4 : i32 to f16
+    %f5 = arith.sitofp %n5 : i32 to f16
+    %v = vector.from_elements %f0, %f1, %f2, %f3, %f4, %f5 : vector<6xf16>
+    tile_gpu.shared_store %v, %a : vector<6xf16>
+    llvm.return
+  }
+
+  // Without the mask, the sign is part of the number.
+  // CHECK-LABEL: llvm.func @sign
+  // CHECK-COUNT-2: llvm.sitofp
+  llvm.func @sign(%a: i32, %w: i32) {
+    %c28 = arith.constant 28 : i32
+    %c15 = arith.constant 15 : i32
+    %top = arith.shrsi %w, %c28 : i32
+    %low = arith.andi %w, %c15 : i32
+    %x = arith.sitofp %low : i32 to f16
+    %y = arith.sitofp %top : i32 to f16
     %v = vector.from_elements %x, %y : vector<2xf16>
     tile_gpu.shared_store %v, %a : vector<2xf16>
     llvm.return

@@ -58,3 +58,12 @@ def test_without_a_producer_where_its_slots_would_not_fit():
     one = Configuration(64, 208, 256, 63, 128, 1, True)
     kernel = tile.compile(attention(one), target="sm_90a")
     assert any("no producer warps" in note and "bytes of shared memory" in note for note in kernel.explain().notes)
+
+
+@pytest.mark.filterwarnings("ignore:.*between registers and local memory")
+def test_registers_are_not_saved_for_blocks_that_do_not_fit():
+    """ptxas took 32 for threads that may have 168, and moved 32 KB per thread: room for more blocks than memory has."""
+    if toolchain.find_assembler().kind != "ptxas":
+        pytest.skip("needs ptxas")
+    report = tile.compile(attention(Configuration(64, 192, 256, 63, 384, 1, True)), target="sm_80").explain().to_dict()
+    assert report["kernels"][0]["registers"] > 160, report
