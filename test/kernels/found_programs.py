@@ -418,3 +418,58 @@ def loop_in_the_consumer(stages):
             T.copy(acc, c[block, 0, 0])
 
     return kernel
+
+
+def product_in_place(dtype, transposed):
+    """The accumulator of a product is its operand A, too: all of that is read before the results are written."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 64), dtype), b: T.Tensor((64, 64), dtype), c: T.Tensor((64, 64), dtype)):
+        with T.Kernel(1, threads=128) as _:
+            acc = T.alloc_fragment((64, 64), dtype)
+            other = T.alloc_shared((64, 64), dtype)
+            T.copy(a, acc)
+            T.copy(b, other)
+            T.gemm(acc, other, acc, transpose_A=transposed, precision="ieee")
+            T.copy(acc, c)
+
+    return kernel
+
+
+def without_effect():
+    """A kernel that stores nothing."""
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(a: T.Tensor((n, 8), "float32"), b: T.Tensor((n,), "int32")):
+        with T.Kernel(T.ceildiv(n, 32), threads=64) as bx:
+            rows = T.alloc_shared((32, 8), "float32")
+            sums = T.alloc_fragment((32,), "float32")
+            T.copy(a[bx * 32, 0], rows)
+            T.reduce_sum(rows, sums, dim=1)
+            for i in T.unroll(0):
+                T.copy(b[bx * 32 + i : bx * 32 + i + 32], sums)
+
+    return kernel
+
+
+def constant_indices():
+    """Constant indices behind the end of tensors: reads give zero, writes are dropped."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((4, 3, 32), "float32"), b: T.Tensor((2, 32), "float32"), c: T.Tensor((3, 32), "float32")):
+        with T.Kernel(1, threads=32) as _:
+            row = T.alloc_fragment((32,), "float32")
+            shared = T.alloc_shared((32,), "float32")
+            T.copy(a[1, 5, 0:32], row)
+            T.copy(row, c[0, 0:32])
+            T.copy(a[4, 0, 0:32], shared)
+            T.copy(shared, c[1, 0:32])
+            for i in T.Parallel(32):
+                row[i] = a[-1, -1, i] + a[0, 3, i]
+            T.copy(row, b[2, 0:32])
+            T.copy(row, c[2, 0:32])
+            for i in T.Parallel(32):
+                b[7, i] = row[i]
+
+    return kernel

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "EmitGemm.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
+
 using namespace mlir;
 using namespace mlir::tile;
 using namespace tilemlir::cpu;
@@ -69,13 +71,14 @@ KernelEmitter::PackedOperand KernelEmitter::packA(GemmOp op,
   int64_t rows = transposed ? shape.k : shape.m;
   int64_t columns = transposed ? shape.m : shape.k;
 
-  // Nothing to convert: used in place.
+  // Nothing to convert: used in place, unless the results go to the same place.
   size_t rank = source.rank();
+  bool inPlace = getStorageRoot(op.getA()) != getStorageRoot(op.getC());
   auto stride = [&](size_t axis) {
     return ScalarBuilder::constantOf(source.strides[axis]);
   };
-  if (getScalarType(from) == shape.compute && !toTF32 && !source.inner &&
-      stride(rank - 2) && stride(rank - 1)) {
+  if (inPlace && getScalarType(from) == shape.compute && !toTF32 &&
+      !source.inner && stride(rank - 2) && stride(rank - 1)) {
     int64_t outer = *stride(rank - 2), inner = *stride(rank - 1);
     return transposed ? PackedOperand{source.base, inner, outer}
                       : PackedOperand{source.base, outer, inner};

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from .._mlir import ir
 from ..language.dtypes import DType, float32, int32
-from .errors import FrontendError, SourceRange
+from .errors import FrontendError, FrontendWarning, SourceRange
 from .source import FunctionSource
 from .values import Scalar
 
@@ -43,6 +44,7 @@ class Builder:
         self.context = context
         self.source = source
         self.node: ast.AST = source.tree
+        self.warnings: list[str] = []
         self.ip: Any = None
         self.pool: ConstantPool = None  # type: ignore[assignment]
         #: Locations of the macro calls around the code being traced, innermost last.
@@ -66,6 +68,11 @@ class Builder:
     def fail(self, code: str, message: str, *, found: str = "", allowed: str = "", fix: str = "") -> NoReturn:
         """Raises an error at the node being traced."""
         raise self.located(FrontendError(code, message, found=found, allowed=allowed, fix=fix))
+
+    def warn(self, text: str) -> None:
+        """Tells the user about something that is legal but probably not meant."""
+        self.warnings.append(text)
+        warnings.warn(FrontendWarning(text), stacklevel=2)
 
     def located(self, error: FrontendError) -> FrontendError:
         """Gives an error that has none the place of the node being traced."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from ..language.dtypes import bool_, int32
 from ..language.loops import Loop
 from ..language.symbols import SymbolicExpr
 from .builder import DYNAMIC
-from .errors import FrontendWarning
 from .expressions import is_runtime
 from .scopes import facts_of, loads_of
 from .statements import BreakLoop, LoopContext, Statements, run_with_loop
@@ -590,17 +588,10 @@ class Loops(Statements):
                     place += 1
         return orders, stages
 
-    def warn(self, text: str) -> None:
-        """Tells the user about something that is legal but probably not meant."""
-        self.warnings.append(text)
-        warnings.warn(FrontendWarning(text), stacklevel=2)
-
     def no_effect(self, name: str, reason: str) -> None:
         """Says that a hint is accepted and ignored."""
         place = self.here()
         self.warn(f"{place.file}:{place.line}: {name} has no effect: {reason}")
-
-    warnings: list[str]
 
     # While.
 

@@ -268,12 +268,19 @@ class StorageAccess(Views):
             )
         number = int(key.__index__())
         if isinstance(extent, int):
-            if not -extent <= number < max(extent, 1):
+            if number >= max(extent, 1) and storage.scope() == "global":
+                # Reads give zero, writes are dropped, as for any other index; but such a constant is rarely meant.
+                place = self.here()
+                self.warn(
+                    f"{place.file}:{place.line}: index {number} is always outside of dimension {dim} of "
+                    f"{storage.describe()}: reads give zero, writes are dropped"
+                )
+            elif not -extent <= number < max(extent, 1):
                 self.fail(
                     "index",
                     f"index {number} is outside of dimension {dim} of {storage.name}",
                     found=storage.describe(),
-                    allowed=f"{-extent} to {extent - 1}",
+                    allowed=f"{-extent} to {extent - 1}" if storage.scope() != "global" else f"{-extent} or more",
                 )
             return number + extent if number < 0 else number
         return self.lower_size(symbolic_binary("add", extent, number)) if number < 0 else number

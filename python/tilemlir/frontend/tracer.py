@@ -64,7 +64,6 @@ class Tracer(Loops):
         super().__init__(context, source)
         self.frame = frame
         self.eager = eager
-        self.warnings: list[str] = []
         #: Tensors of the call that the body has yet to declare; None where no tensor is at hand.
         self.undeclared: dict[str, TensorSpec | None] = {}
         #: Whether tensors may be missing, because the sizes are given by name.

@@ -124,6 +124,12 @@ def oob(A: T.Tensor((64,64),"float16")):
 
 
 @T.prim_func
+def in_front(A: T.Tensor((64,64),"float16")):
+    with T.Kernel(1) as bx:
+        A[-65, 0] = 1
+
+
+@T.prim_func
 def slice_oob(A: T.Tensor((64,64),"float16")):
     with T.Kernel(1) as bx:
         s = T.alloc_shared((32, 32), "float16")

@@ -122,6 +122,13 @@ FILE:N: error: index 32 is outside of dimension 0 of s [index]
   found: s: 32x32 float16 in shared memory
   allowed: -32 to 31
 """,
+    "in_front": """
+FILE:N: error: index -65 is outside of dimension 0 of A [index]
+ N |         A[-65, 0] = 1
+   |         ^^^^^^^^^^^^^
+  found: A: 64x64 float16 in global memory
+  allowed: -64 or more
+""",
     "slice_oob": """
 FILE:N: error: the slice of dimension 0 of s is partly outside [index]
  N |         T.copy(A[0, 0], s[16:48, :])

@@ -214,3 +214,17 @@ def test_hints_without_effect():
     with pytest.warns(FrontendWarning, match="T.annotate_l2_hit_ratio has no effect: L2 persistence"):
         traced = trace(kernel)
     assert len(traced.warnings) == 1
+
+
+def test_constant_index_outside():
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 4), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1) as bx:
+            B[0] = A[-8, 3] + A[8, 0]
+
+    with pytest.warns(FrontendWarning) as caught:
+        traced = trace(kernel)
+    (text,) = traced.warnings
+    assert str(caught[0].message) == text
+    expected = "index 8 is always outside of dimension 0 of A: 8x4 float32 in global memory: reads give zero"
+    assert text.endswith(expected + ", writes are dropped")

@@ -4,6 +4,7 @@ import found_programs as programs
 import numpy as np
 import pytest
 import tilemlir as tile
+from tilemlir.errors import TileTypeError, TileValueError
 
 torch = pytest.importorskip("torch")
 
@@ -231,3 +232,35 @@ def test_loop_in_the_consumer(run, stages, n):
             for _ in range(n):
                 acc = -acc.T
         np.testing.assert_array_equal(c[block], acc)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_product_in_place(run, dtype, transposed):
+    a, b = whole(64, 64, dtype=dtype), whole(64, 64, dtype=dtype)
+    (c,) = run(programs.product_in_place(dtype, transposed), [a, b], [((64, 64), getattr(torch, dtype))])
+    np.testing.assert_array_equal(c, a + (a.T if transposed else a) @ b)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_without_effect(target):
+    """Every check of the arguments is made, and nothing happens."""
+    kernel = tile.compile(
+        programs.without_effect(), target="cpu" if target == "cpu" else {"kind": "simulator", "arch": target}
+    )
+    a, b = torch.ones(100, 8), torch.zeros(100, dtype=torch.int32)
+    kernel(a, b)
+    assert bool((a == 1).all()) and bool((b == 0).all())
+    kernel(a[:0], b[:0])
+    with pytest.raises(TileTypeError, match="argument 'a' of kernel 'kernel' has dtype float64, expected float32"):
+        kernel(a.double(), b)
+    with pytest.raises(TileValueError, match="argument 'b' of kernel 'kernel'"):
+        kernel(a, b[1:])
+
+
+@pytest.mark.filterwarnings("ignore:.*is always outside")
+def test_constant_indices(run):
+    a = whole(4, 3, 32)
+    b, c = run(programs.constant_indices(), [a], [((2, 32), torch.float32), ((3, 32), torch.float32)])
+    assert np.isnan(b).all()  # as it was
+    np.testing.assert_array_equal(c, [np.zeros(32), np.zeros(32), a[3, 2]])

@@ -21,6 +21,19 @@ using namespace mlir::tile;
 #include "tilemlir/Dialect/Tile/IR/TileDialect.cpp.inc"
 #include "tilemlir/Dialect/Tile/IR/TileEnums.cpp.inc"
 
+namespace {
+/// A kernel is a launch, with the checks of its arguments: it stays also where
+/// its body has no effect. This comes on top of the effects of the body.
+struct LaunchEffect
+    : MemoryEffectOpInterface::ExternalModel<LaunchEffect, KernelOp> {
+  void
+  getEffects(Operation *,
+             SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
+    effects.emplace_back(MemoryEffects::Write::get());
+  }
+};
+} // namespace
+
 void TileDialect::initialize() {
   registerTypes();
   registerAttributes();
@@ -36,6 +49,7 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "tilemlir/Dialect/Tile/IR/TileTurnOps.cpp.inc"
       >();
+  KernelOp::attachInterface<LaunchEffect>(*getContext());
 }
 
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
