@@ -382,7 +382,10 @@ class Reference:
             precision = min(dest.element.precision or 24, source.element.precision or 24, 53)
             wide = dest.element if not source.element.is_float or dest.element.is_float else source.element
             narrow = ELEMENTS["float64"] if wide.is_float else wide
-            result = v.total(source, axis, narrow, precision)
+            largest = (
+                min(one.largest for one in (dest.element, source.element) if one.is_float) if wide.is_float else 0.0
+            )
+            result = v.total(source, axis, narrow, precision, largest)
         elif kind in ("max", "min"):
             function = np.fmax if kind == "max" else np.fmin
             result = Value(source.element, function.reduce(source.values, axis=axis), source.errors.max(axis=axis))

@@ -51,6 +51,9 @@ def settle(element: Element, values: np.ndarray, errors: np.ndarray, fused: bool
     with np.errstate(all="ignore"):
         rounded = round_to(values, element)
         errors = np.where(errors > 0, errors + spacing(rounded, element), 0.0)
+        if not element.saturates:
+            # Within the bound lies infinity.
+            errors = np.where((errors > 0) & (np.abs(values) + errors > element.largest), np.inf, errors)
         if fused:
             errors = errors + np.where(np.isfinite(rounded), np.abs(rounded - values), 0.0)
     invalid = np.isnan(rounded) | np.isnan(errors)
@@ -205,8 +208,8 @@ def unary(op: str, a: Value) -> Value:
     return settle(element, result, errors)
 
 
-def total(value: Value, axis: int, element: Element, precision: int) -> Value:
-    """A sum along an axis in any order, accumulated with ``precision`` bits."""
+def total(value: Value, axis: int, element: Element, precision: int, largest: float = np.inf) -> Value:
+    """A sum along an axis in any order, accumulated with ``precision`` bits; parts of it may exceed ``largest``."""
     x = value.values
     if not element.is_float:
         with np.errstate(all="ignore"):
@@ -217,6 +220,7 @@ def total(value: Value, axis: int, element: Element, precision: int) -> Value:
         errors = value.errors.sum(axis=axis)
         safe = size <= lowest_bit(x) * 2.0**precision
         errors = errors + np.where(safe, 0.0, size * x.shape[axis] * 2.0**-precision)
+        errors = np.where(size + errors > largest, np.inf, errors)
         return settle(element, x.sum(axis=axis), errors)
 
 
@@ -243,4 +247,6 @@ def product(a: Value, b: Value, c: Value | None, element: Element) -> Value:
         precision = 13 if a.element.bits == 8 else min(element.precision, 24)
         steps = x.shape[1] if element.precision < 24 else 8
         errors = errors + np.where(size <= bit * 2.0**precision, 0.0, size * (steps + 2) * 2.0**-precision)
+        # A sum of some of the products may be infinite though that of all is not.
+        lost = lost | (size + errors > element.largest)
     return settle(element, result, np.where(lost, np.inf, errors))

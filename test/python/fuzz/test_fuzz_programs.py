@@ -106,6 +106,19 @@ def test_bounds_hold_for_other_orders():
     assert (values.total(small, 1, single, 24).errors == 0).all()
 
 
+def test_infinity_within_errors_is_unknown():
+    half = elements.ELEMENTS["float16"]
+    made = values.settle(half, np.array([65000.0, 65000.0, 100.0]), np.array([600.0, 0.0, 600.0]))
+    assert list(np.isinf(made.errors)) == [True, False, False]
+    # The parts 250 * 250 + 250 * 250 and 250 * 250 - 250 * 250 of one sum: the first is infinite.
+    a, b = (values.exact(half, np.array([rows])) for rows in ([250.0] * 4, [250.0, 250.0, -250.0, -250.0]))
+    assert np.isinf(values.product(a, values.exact(half, b.values.T), None, half).errors).all()
+    single = elements.ELEMENTS["float32"]
+    assert (values.product(a, values.exact(half, b.values.T), None, single).errors == 0).all()
+    large = values.exact(half, np.array([[40000.0, 40000.0, -40000.0]]))
+    assert np.isinf(values.total(large, 1, single, 11, half.largest).errors).all()
+
+
 def test_comparison_within_errors_is_unknown():
     single = elements.ELEMENTS["float32"]
     a = values.Value(single, np.array([1.0, 2.0]), np.array([0.5, 0.5]))
