@@ -329,16 +329,17 @@ def TileSkipUnitFactors : Pass<"tile-skip-unit-factors"> {
 def TileDeferReductions : Pass<"tile-defer-reductions"> {
   let summary = "combine the lanes of a reduction behind the loop it is in";
   let description = [{
-    A `tile.reduce` without `clear` in a loop collects into a fragment whose
-    elements several lanes of a warp hold. Where the loop does nothing else with
-    that fragment but multiply its elements (sums only), the lanes keep results of
-    their own, and a `tile.convert` behind the loop combines them: with the choice
-    `shuffle` and the arguments `kind` and `distances`, it exchanges lanes as the
-    reduction would have in every iteration. The reduction gets the choice
-    `registers` with the argument `partial`.
+    A `tile.reduce` in a loop leaves its result in several lanes of a warp. Where
+    the loop does nothing with that fragment but reduce into it, multiply its
+    elements, and add them to those of others of the same kind (sums only), the
+    lanes keep results of their own, and a `tile.convert` behind the loop combines
+    them: with the choice `shuffle` and the arguments `kind` and `distances`, it
+    exchanges lanes as the reduction would have in every iteration. The reduction
+    gets the choice `registers` with the argument `partial`.
 
     Sums and exclusive ors have to begin with a `tile.fill` by zero in front of the
-    loop, so that what the fragment held before does not count once for each lane.
+    loop, so that what the fragment held before does not count once for each lane,
+    unless the loop does not read that.
     Results of fewer than 32 bits are rounded in every iteration and stay.
 
     ```mlir
