@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tilemlir.language as T
 import torch
-from dynamic_tiles_programs import expected_product, product, visits
+from dynamic_tiles_programs import expected_product, product, sum_of_product, visits
 
 generator = np.random.default_rng()
 
@@ -59,3 +59,15 @@ def test_product(target, block, threads, num_stages, workers, lengths):
     for _ in range(2):
         (c,) = programs.run(kernel, [a, b], [((m, n), torch.float32)])
         np.testing.assert_array_equal(c.numpy(), expected_product(a, b, block, lengths))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("workers", [3, 40])
+@pytest.mark.parametrize("tile_stages", [0, 1, 2, 3])
+def test_loads_of_tiles(target, tile_stages, workers, dynamic):
+    m, n, k = 330, 200, 136
+    kernel = programs.compile_for(sum_of_product(m, n, k, (64, 64, 32), workers, tile_stages, dynamic), target)
+    a, b, d = (generator.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (k, n), (m, n)))
+    for _ in range(2):
+        (c,) = programs.run(kernel, [a, b, d], [((m, n), torch.float32)])
+        np.testing.assert_array_equal(c.numpy(), a.astype(np.float64) @ b + d)

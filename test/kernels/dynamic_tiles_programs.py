@@ -3,7 +3,7 @@
 import numpy as np
 import tilemlir.language as T
 
-__all__ = ["expected_product", "product", "visits"]
+__all__ = ["expected_product", "product", "sum_of_product", "visits"]
 
 
 def visits(extents, workers, order=None):
@@ -56,3 +56,34 @@ def expected_product(a, b, block, lengths):
         row, column = np.mgrid[: a.shape[0], : a.shape[1]]
         a = np.where(column // block[2] <= row // block[0], a, 0)
     return a @ b.astype(np.float64)
+
+
+def sum_of_product(m, n, k, block, workers, tile_stages, dynamic=True, num_stages=2, threads=128):
+    """C = A @ B + D, where a tile of D is loaded once for each tile, and used behind the loop."""
+    block_m, block_n, block_k = block
+
+    @T.prim_func
+    def kernel(
+        a: T.Tensor((m, k), "float16"),
+        b: T.Tensor((k, n), "float16"),
+        d: T.Tensor((m, n), "float16"),
+        c: T.Tensor((m, n), "float32"),
+    ):
+        with T.Kernel(workers, threads=threads) as worker:
+            a_tile = T.alloc_shared((block_m, block_k), "float16")
+            b_tile = T.alloc_shared((block_k, block_n), "float16")
+            d_tile = T.alloc_shared((block_m, block_n), "float16")
+            sums = T.alloc_fragment((block_m, block_n), "float32")
+            tiles = [T.ceildiv(m, block_m), T.ceildiv(n, block_n)]
+            for by, bx in T.Persistent(tiles, workers, worker, num_stages=tile_stages, dynamic=dynamic):
+                T.copy(d[by * block_m, bx * block_n], d_tile)
+                T.clear(sums)
+                for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
+                    T.copy(a[by * block_m, step * block_k], a_tile)
+                    T.copy(b[step * block_k, bx * block_n], b_tile)
+                    T.gemm(a_tile, b_tile, sums)
+                for i, j in T.Parallel(block_m, block_n):
+                    sums[i, j] += d_tile[i, j]
+                T.copy(sums, c[by * block_m, bx * block_n])
+
+    return kernel

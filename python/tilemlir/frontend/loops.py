@@ -287,6 +287,7 @@ class Loops(Statements):
         group = self._bound(loop.options["group_size"], loop.name)
         if not isinstance(group, int) or group < 1:
             self.fail("argument", "group_size of T.Persistent must be a positive compile-time integer")
+        stages = self._stages(loop)
         ping_pong, dynamic = loop.options["ping_pong"], loop.options["dynamic"]
         for name, value in {"ping_pong": ping_pong, "dynamic": dynamic}.items():
             if not isinstance(value, bool):
@@ -318,7 +319,7 @@ class Loops(Statements):
 
             def body(tile: Scalar) -> None:
                 indices = locate(tile, extents)
-                self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
+                self._tile(node, context, stages, lambda: self._bind_targets(node, indices, loop.name))
 
             self.counted(worker, total, workers, None, body, ping_pong=ping_pong)
             return
@@ -346,9 +347,34 @@ class Loops(Statements):
                     if not isinstance(extent, int) or extent % size:
                         self.mask_effects_beyond(index, extent)
                 indices.append(index)
-            self.traced_body(node, context, lambda: self._bind_targets(node, indices, loop.name))
+            self._tile(node, context, stages, lambda: self._bind_targets(node, indices, loop.name))
 
         self.counted(self.cluster_index(0, loop.name), total, clusters, None, cluster_body, ping_pong=ping_pong)
+
+    def _tile(self, node: ast.For, context: LoopContext, stages: int, bind: Callable[[], None]) -> None:
+        """The body of a loop over tiles; with stages, one iteration of a loop whose loads a producer role may start."""
+        if not stages:
+            self.traced_body(node, context, bind)
+            return
+        operands = [self.index_value(bound).value for bound in (0, 1)]
+        operation = self.emit("tile.pipelined", (), operands, {"num_stages": self.integer(stages)}, regions=1)
+        block = self.add_block(operation, 0, 1)
+        context.depth += 1
+        explicit = self.explicit_count
+        with self.region(block):
+            self.traced_body(node, context, bind)
+        reason = (
+            f"break in {context.name}" if context.broke
+            else f"the body of {context.name} orders its asynchronous work itself" if self.explicit_count != explicit
+            else None
+        )  # fmt: skip
+        if reason is None:
+            return
+        for inner in list(block.operations):
+            inner.operation.move_before(operation.operation)
+        operation.operation.erase()
+        place = self.here()
+        self.warn(f"{place.file}:{place.line}: {reason}: num_stages={stages} has no effect")
 
     def _dynamic_tiles(
         self, node: ast.For, loop: Loop, context: LoopContext, total: Any, worker: Any, workers: Any,
@@ -391,7 +417,7 @@ class Loops(Statements):
             high = self._high(total)
             tile = Scalar(tile.value, int32, low=0, high=None if high is None else max(high - 1, 0))
             fetched = self.value("tile.fetch_tile", tile.value.type, [counter, tile.value, number, count])
-            self.traced_body(node, context, lambda: self._bind_targets(node, locate(tile), loop.name))
+            self._tile(node, context, self._stages(loop), lambda: self._bind_targets(node, locate(tile), loop.name))
             segments = {"operandSegmentSizes": self.segments([1, 1, 0, 0])}
             shared = self.value("tile.share_tile", tile.value.type, [counter, fetched], segments)
             self.store(following, Scalar(shared, int32, low=0))
@@ -521,11 +547,7 @@ class Loops(Statements):
     def _pipelined_for(self, node: ast.For, loop: Loop) -> None:
         self.require_no_parallel("T.Pipelined")
         start, stop = (self._bound(value, "T.Pipelined") for value in loop.bounds[:2])
-        stages = loop.options["num_stages"]
-        if isinstance(stages, RuntimeValue) or not isinstance(stages, int) or stages < 0:
-            self.fail(
-                "argument", "num_stages of T.Pipelined must be a compile-time integer of at least 0", found=repr(stages)
-            )
+        stages = self._stages(loop)
         attributes: dict[str, ir.Attribute] = {"num_stages": self.integer(stages)}
         ping_pong = loop.options["ping_pong"]
         if not isinstance(ping_pong, bool):
@@ -565,6 +587,15 @@ class Loops(Statements):
                 f"{place.file}:{place.line}: break in T.Pipelined makes the loop serial: "
                 f"num_stages={stages} has no effect"
             )
+
+    def _stages(self, loop: Loop) -> int:
+        stages = loop.options["num_stages"]
+        if isinstance(stages, RuntimeValue) or not isinstance(stages, int) or stages < 0:
+            self.fail(
+                "argument", f"num_stages of {loop.name} must be a compile-time integer of at least 0",
+                found=repr(stages),
+            )  # fmt: skip
+        return stages
 
     def _ungrouped(
         self, order: Sequence[int], stage: Sequence[int], groups: Sequence[Sequence[int]]

@@ -83,7 +83,7 @@ DIFFERENCES: dict[str, str] = {
     "serial": "a step known at run time must be positive",
     "reshape": "also of contiguous tensors and of fragments",
     "view": "another element type of buffers only",
-    "Persistent": "`num_stages` has no effect; `cluster_tile`, `order` and `dynamic` are ours",
+    "Persistent": "`cluster_tile`, `order` and `dynamic` are ours",
     "cluster_sync": "a program that uses it gets no producer role from the compiler",
     "ptx": "ours",
     "num_sms": "ours",

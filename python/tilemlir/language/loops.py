@@ -143,7 +143,9 @@ def Persistent(
 
     ``for bx, by in T.Persistent([tiles_m, tiles_n], T.num_sms(), block)``: every tile is visited once by one worker.
     Two-dimensional domains are walked in groups of ``group_size`` rows, so that concurrent workers share operands.
-    ``num_stages`` is accepted and has no effect: the loop inside of a tile is the one to pipeline.
+    ``num_stages``: with a producer role (sm_90a), loads of a tile that stand outside of the loop inside fill this many
+    slots ahead, while consumers work on the tile before; 0 leaves them to the consumers. Without one it has no effect:
+    the loop inside of a tile is the one to pipeline.
 
     In a kernel of one grid dimension with ``cluster_dims``, whose blocks are the workers, the blocks of a cluster work
     on neighbouring tiles at the same time: ``cluster_tile`` (with as many tiles as a cluster has blocks) of them per
@@ -168,6 +170,7 @@ def Persistent(
         "wave_size": wave_size,
         "index": index,
         "group_size": group_size,
+        "num_stages": num_stages,
         "cluster_tile": cluster_tile,
         "ping_pong": ping_pong,
         "order": order,

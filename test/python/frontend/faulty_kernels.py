@@ -482,3 +482,10 @@ def tiles_dynamic(A: T.Tensor((64,),"float16"), n: T.int32):
     with T.Kernel(8) as bx:
         for i, in T.Persistent([64], 8, bx, dynamic=n):
             A[i] = 0
+
+
+@T.prim_func
+def tiles_stages(A: T.Tensor((64,),"float16")):
+    with T.Kernel(8) as bx:
+        for i, in T.Persistent([64], 8, bx, num_stages=-1):
+            A[i] = 0

@@ -461,6 +461,12 @@ FILE:N: error: dynamic of T.Persistent must be True or False at compile time [ar
  N |         for i, in T.Persistent([64], 8, bx, dynamic=n):
    |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
+    "tiles_stages": """
+FILE:N: error: num_stages of T.Persistent must be a compile-time integer of at least 0 [argument]
+ N |         for i, in T.Persistent([64], 8, bx, num_stages=-1):
+   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  found: -1
+""",
 }
 
 

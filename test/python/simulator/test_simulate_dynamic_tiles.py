@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tilemlir as tile
-from dynamic_tiles_programs import expected_product, product, visits
+from dynamic_tiles_programs import expected_product, product, sum_of_product, visits
 from tilemlir.simulator import Settings, simulate
 
 generator = np.random.default_rng()
@@ -35,3 +35,23 @@ def test_every_tile_once(arch, workers):
         counts, blocks = np.zeros(extents, np.int32), np.full(extents, -1, np.int32)
         kernel(counts, blocks)
         np.testing.assert_array_equal(counts, ((i + j) % 3 != 1).astype(np.int32))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("stages", [1, 2])
+def test_loads_of_tiles(stages, dynamic):
+    """The producer loads what a tile needs once, while the consumers work on the tile before."""
+    m, n, k = 200, 96, 72
+    program = sum_of_product(m, n, k, (64, 64, 32), 3, stages, dynamic)
+    kernel = tile.compile(program, target={"kind": "simulator", "arch": "sm_90a"})
+    report = str(kernel.explain())
+    assert "one elected thread: copy d -> d_tile (tma)" in report
+    assert f"full_d_tile: {stages} barrier" in report
+    size = f"{8 * stages} KiB in flight (d_tile)"
+    assert sum(size in line for line in report.splitlines()) == 1, report
+    a, b, d = (generator.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (k, n), (m, n)))
+    for seed in range(2):
+        c = np.full((m, n), np.nan, np.float32)
+        result = simulate(kernel, a, b, d, c, settings=Settings(seed=seed))
+        assert result.report.ok, str(result.report)
+        np.testing.assert_array_equal(c, a.astype(np.float64) @ b + d)

@@ -3,10 +3,12 @@
 // Gathers choices, memory and threads of all kernels in one module attribute.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/KernelReport.h"
 #include "tilemlir/Dialect/Tile/Transforms/LaunchPlan.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
+#include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/SharedLifetimes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -126,13 +128,47 @@ Attribute TileCollectReportPass::describeOperation(KernelOp kernel,
   return entry.getDictionary(&getContext());
 }
 
+/// The ring whose position `slot` is computed from; null for other numbers.
+static AllocOp getRing(Value slot) {
+  SmallVector<Value> worklist = {slot};
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (!op)
+      continue;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      AllocOp ring = getAllocation(load.getSource());
+      if (ring && ring->hasAttr(kRing))
+        return ring;
+    } else if (op->getNumRegions() == 0) {
+      llvm::append_range(worklist, op->getOperands());
+    }
+  }
+  return {};
+}
+
+/// The ring behind a view of a slot of a buffer; null elsewhere.
+static AllocOp getRingOfSlot(Value buffer) {
+  AllocOp ring;
+  while (auto view = buffer.getDefiningOp<SubviewOp>()) {
+    buffer = view.getSource();
+    ring = getRing(view.getOffsets().front());
+  }
+  return ring;
+}
+
 /// The buffers of several slots that `loop` uses: what its pipeline keeps in
-/// flight.
+/// flight. Loops inside and around it have pipelines of their own.
 static void collectPipelineBuffers(scf::ForOp loop,
                                    llvm::SetVector<Operation *> &buffers) {
+  FailureOr<RingLoop> own = getRingLoop(loop);
   loop.getBody()->walk([&](Operation *op) {
+    if (isa<SubviewOp>(op))
+      return;
     for (Value operand : op->getOperands()) {
       if (!isa<BufferType>(operand.getType()))
+        continue;
+      AllocOp ring = getRingOfSlot(operand);
+      if (ring && succeeded(own) && ring != own->ring)
         continue;
       AllocOp alloc = getAllocation(operand);
       auto type = cast<BufferType>(alloc.getType());

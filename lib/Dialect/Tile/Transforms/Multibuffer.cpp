@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
+#include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 
@@ -155,10 +156,26 @@ static LogicalResult makeAsynchronous(KernelOp kernel) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Loops that run once, and in which nothing is loaded ahead, are no loops.
+static void dissolveSingleIterations(KernelOp kernel) {
+  SmallVector<PipelinedOp> loops;
+  kernel.walk([&](PipelinedOp loop) {
+    if (runsOnce(loop) && getProducers(loop).empty())
+      loops.push_back(loop);
+  });
+  for (PipelinedOp loop : loops) {
+    loop.getInductionVar().replaceAllUsesWith(loop.getLower());
+    loop->getBlock()->getOperations().splice(
+        loop->getIterator(), loop.getBodyBlock()->getOperations());
+    loop.erase();
+  }
+}
+
 LogicalResult TileMultibufferPass::expandKernel(KernelOp kernel) {
   recordOrder(kernel);
   if (failed(expandRings(kernel)))
     return failure();
+  dissolveSingleIterations(kernel);
   llvm::MapVector<Value, SmallVector<PipelinedOp>> loopsOf;
   if (failed(collectBuffers(kernel, loopsOf)))
     return failure();

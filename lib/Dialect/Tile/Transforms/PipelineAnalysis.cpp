@@ -403,13 +403,19 @@ public:
       });
       if (ahead && !reason)
         result.producers.insert(op);
-      else if (reason && readsTensor(op))
+      else if (reason && readsTensor(op) && isOwn(op))
         result.refused[op] = *reason;
     }
     return result;
   }
 
 private:
+  /// Not what a pipelined loop inside of this one decides about.
+  bool isOwn(Operation *op) {
+    auto nearest = op->getParentOfType<PipelinedOp>();
+    return nearest == loop || nearest.getNumStages() == 0;
+  }
+
   bool readsTensor(Operation *op) {
     return llvm::any_of(byOp[op], [](const BufferAccess *access) {
       return !access->isWrite && isTensor(access->root);
@@ -654,12 +660,21 @@ static Reason whyNotRing(Value buffer, ArrayRef<PipelinedOp> loops) {
   return std::nullopt;
 }
 
+bool mlir::tile::runsOnce(PipelinedOp loop) {
+  APInt lower, upper;
+  return matchPattern(loop.getLower(), m_ConstantInt(&lower)) &&
+         matchPattern(loop.getUpper(), m_ConstantInt(&upper)) &&
+         upper.getSExtValue() - lower.getSExtValue() == 1;
+}
+
 static SmallVector<RunAheadPlan>
 planLoops(KernelOp kernel, RunAheadFilter whyNot, int64_t minStages,
           function_ref<Reason(Value, ArrayRef<PipelinedOp>)> whyNotAcross) {
   SmallVector<std::pair<PipelinedOp, std::unique_ptr<LoopPlanner>>> planners;
   kernel.walk<WalkOrder::PreOrder>([&](PipelinedOp loop) {
-    if (static_cast<int64_t>(loop.getNumStages()) >= minStages)
+    // An iteration before could only load for another one of a producer.
+    if (static_cast<int64_t>(loop.getNumStages()) >= minStages &&
+        (minStages < 2 || !runsOnce(loop)))
       planners.emplace_back(loop, std::make_unique<LoopPlanner>(loop, whyNot));
   });
   // A refusal in one loop makes its uses outside uses of the other loops.

@@ -336,7 +336,8 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     return found == schedules.end() ? nullptr : &found->second;
   };
   for (PipelinedOp loop : loops)
-    if (loop.getNumStages() < 2 && failed(planSerial(loop, getSchedule(loop))))
+    if ((loop.getNumStages() < 2 || runsOnce(loop)) &&
+        failed(planSerial(loop, getSchedule(loop))))
       return failure();
   for (const RunAheadPlan &plan : plans)
     if (failed(writePlan(plan, getSchedule(plan.loop))))
@@ -409,11 +410,13 @@ LogicalResult TilePlanPipelinePass::writeRing(PipelinedOp loop,
 LogicalResult TilePlanPipelinePass::planSerial(PipelinedOp loop,
                                                const UserSchedule *schedule) {
   Builder builder(loop.getContext());
-  int64_t slots = loop.getNumStages();
+  int64_t slots = std::min<int64_t>(loop.getNumStages(), 1);
   setChoice(loop, Path::Serial,
             slots == 0 ? "num_stages = 0"
-                       : "num_stages = 1: with one slot a tile can only be "
-                         "loaded after the one before has been used",
+            : runsOnce(loop)
+                ? "it has one iteration, and no other one to load for"
+                : "num_stages = 1: with one slot a tile can only be "
+                  "loaded after the one before has been used",
             builder.getNamedAttr("slots", builder.getI64IntegerAttr(slots)));
   return writeSchedule(loop, 0, schedule);
 }

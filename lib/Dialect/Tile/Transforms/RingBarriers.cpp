@@ -132,6 +132,21 @@ Uses RingBuilder::findUses(AllocOp buffer, scf::ForOp loop) {
   return uses;
 }
 
+/// Copies of a producer's ring loop, not those of ring loops inside of it.
+static SmallVector<CopyOp> getProducedCopies(scf::ForOp producing) {
+  SmallVector<CopyOp> copies;
+  producing.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto inner = dyn_cast<scf::ForOp>(op);
+    if (inner && succeeded(getRingLoop(inner)))
+      return WalkResult::skip();
+    auto copy = dyn_cast<CopyOp>(op);
+    if (copy && copy->hasAttr(kProduceName))
+      copies.push_back(copy);
+    return WalkResult::advance();
+  });
+  return copies;
+}
+
 /// The buffers with slots of `ring` that `loop` uses, grouped by the first and
 /// the last operation in the body that does.
 SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
@@ -139,10 +154,8 @@ SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
   scf::ForOp producing = loops[ring->ring].producing;
   SmallVector<Channel> channels;
   llvm::SetVector<Operation *> buffers;
-  producing.getBody()->walk([&](CopyOp copy) {
-    if (copy->hasAttr(kProduceName))
-      buffers.insert(getAllocation(copy.getDest()));
-  });
+  for (CopyOp copy : getProducedCopies(producing))
+    buffers.insert(getAllocation(copy.getDest()));
   for (Operation *buffer : buffers) {
     Channel mine;
     mine.buffers.push_back(cast<AllocOp>(buffer));
@@ -160,11 +173,9 @@ SmallVector<Channel> RingBuilder::findChannels(scf::ForOp loop) {
 }
 
 SmallVector<CopyOp> RingBuilder::getCopies(Channel &channel, scf::ForOp loop) {
-  SmallVector<CopyOp> copies;
-  loop.getBody()->walk([&](CopyOp copy) {
-    if (copy->hasAttr(kProduceName) &&
-        llvm::is_contained(channel.buffers, getAllocation(copy.getDest())))
-      copies.push_back(copy);
+  SmallVector<CopyOp> copies = getProducedCopies(loop);
+  llvm::erase_if(copies, [&](CopyOp copy) {
+    return !llvm::is_contained(channel.buffers, getAllocation(copy.getDest()));
   });
   return copies;
 }

@@ -190,11 +190,12 @@ static LogicalResult expandRing(KernelOp kernel, PipelinedOp loop,
 LogicalResult mlir::tile::expandRings(KernelOp kernel) {
   SmallVector<PipelinedOp> loops;
   kernel.walk([&](PipelinedOp loop) { loops.push_back(loop); });
-  for (PipelinedOp loop : loops) {
-    SmallVector<Operation *> produced = getProduced(loop);
-    if (!produced.empty() && failed(expandRing(kernel, loop, produced)))
+  // Before inner loops are other operations.
+  SmallVector<SmallVector<Operation *>> produced =
+      llvm::map_to_vector(loops, getProduced);
+  for (auto [loop, ops] : llvm::zip(loops, produced))
+    if (!ops.empty() && failed(expandRing(kernel, loop, ops)))
       return failure();
-  }
   return success();
 }
 

@@ -328,3 +328,65 @@ func.func @loop_in_loop(%A: memref<?xf32>, %D: memref<?xf32>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// A ring around another one has slots for its own copies only. Its slot is that of the whole tile.
+#layout = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+func.func @ring_of_a_tile(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "ring_of_a_tile"
+  tile.kernel "ring_of_a_tile" grid(%c8) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // CHECK-DAG: %q = tile.alloc "q" {tile.slots = 1 : i64} : <1x64x64xf16,
+    // CHECK-DAG: %k = tile.alloc "k" {tile.slots = 2 : i64} : <2x64x64xf16,
+    %q = tile.alloc "q" : <64x64xf16, shared, #layout>
+    %k = tile.alloc "k" : <64x64xf16, shared, #layout>
+    scf.for %tile = %c0 to %c8 step %c1 : i32 {
+      // CHECK: scf.for
+      // CHECK: scf.for
+      // CHECK: %[[TILE:.*]] = tile.load %ring
+      // CHECK: scf.for
+      // CHECK: %[[STEP:.*]] = tile.load %ring
+      // CHECK: tile.subview %k[%[[STEP]],
+      // CHECK: tile.subview %q[%[[TILE]],
+      // CHECK: tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>
+      // CHECK: tile.pipeline = #tile.pipeline<ring, slots = 1, ahead = 0>
+      tile.pipelined %c0 to %c1 stages(1) attributes {choice = #tile.choice<tma, "a ring">} {
+      ^bb0(%once: i32):
+        tile.copy %A[%tile, %c0] [64, 64] to %q[%c0, %c0] [64, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<64x64xf16, shared, #layout>
+        tile.pipelined %c0 to %c8 stages(2) attributes {choice = #tile.choice<tma, "a ring">} {
+        ^bb0(%step: i32):
+          tile.copy %A[%step, %c0] [64, 64] to %k[%c0, %c0] [64, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<64x64xf16, shared, #layout>
+          %u = tile.load %k[%c0, %c0] : !tile.buffer<64x64xf16, shared, #layout> -> f16
+          %v = tile.load %q[%c0, %c0] : !tile.buffer<64x64xf16, shared, #layout> -> f16
+          tile.print "both"(%u, %v : f16, f16)
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// One iteration, in which nothing is loaded ahead, is no loop.
+func.func @once(%A: memref<64x64xf16>) {
+  %c3 = arith.constant 3 : i32
+  %c4 = arith.constant 4 : i32
+  // CHECK-LABEL: tile.kernel "once"
+  // CHECK-NOT: scf.for
+  // CHECK: tile.print "i"(%c3_i32 : i32)
+  // CHECK-NOT: scf.for
+  // CHECK: return
+  tile.kernel "once" grid(%c4) threads(128) {
+  ^bb0(%bx: i32):
+    tile.pipelined %c3 to %c4 stages(2) attributes {choice = #tile.choice<serial, "one iteration">} {
+    ^bb0(%i: i32):
+      tile.print "i"(%i : i32)
+    }
+  }
+  return
+}

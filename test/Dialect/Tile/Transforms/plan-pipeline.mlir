@@ -649,3 +649,61 @@ func.func @partly_written(%A: memref<?x64xf16>, %B: memref<64x64xf16>, %n: i32) 
   }
   return
 }
+
+// -----
+
+// What a tile of a persistent kernel loads: a producer role starts it while the tile before is worked on. Loads of the loop inside are
+// no matter of the loop around.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: func.func @tile_by_producer
+// CHECK: tile.pipelined
+// CHECK-SAME: stages(1) attributes {choice = #tile.choice<tma, "a producer role loads q into a ring of 1 slot", {slots = 1 : i64}>}
+// CHECK: tile.copy %arg0{{.*}}tile.produce
+// CHECK: tile.pipelined
+// CHECK-SAME: "a producer role loads k into a ring of 2 slots"
+func.func @tile_by_producer(%A: memref<1024x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %q = tile.alloc "q" : !tile.buffer<64x64xf16, shared>
+    %k = tile.alloc "k" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    scf.for %tile = %c0 to %n step %c1 : i32 {
+      tile.pipelined %c0 to %c1 stages(1) {
+      ^bb0(%once: i32):
+        tile.copy %A[%tile, %c0] [64, 64] to %q[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : memref<1024x64xf16> to !tile.buffer<64x64xf16, shared>
+        tile.pipelined %c0 to %n stages(2) {
+        ^bb0(%step: i32):
+          tile.copy %A[%step, %c0] [64, 64] to %k[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : memref<1024x64xf16> to !tile.buffer<64x64xf16, shared>
+          tile.copy %k[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+        }
+        tile.copy %q[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+      }
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// Without a producer role one iteration has nothing to load ahead for.
+// CHECK-LABEL: func.func @tile_by_consumers
+// CHECK: tile.pipelined
+// CHECK-SAME: #tile.choice<serial, "it has one iteration, and no other one to load for{{.*}}", {slots = 1 : i64}>
+func.func @tile_by_consumers(%A: memref<1024x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %q = tile.alloc "q" : !tile.buffer<64x64xf16, shared>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    tile.pipelined %c0 to %c1 stages(2) {
+    ^bb0(%once: i32):
+      tile.copy %A[%bx, %c0] [64, 64] to %q[%c0, %c0] [64, 64] {choice = #tile.choice<cp_async, "">} : memref<1024x64xf16> to !tile.buffer<64x64xf16, shared>
+      tile.copy %q[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to !tile.buffer<64x64xf16, fragment>
+    }
+  }
+  return
+}

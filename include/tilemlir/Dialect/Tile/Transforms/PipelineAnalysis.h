@@ -57,6 +57,10 @@ private:
 /// something inside of it, does more than compute or load values.
 bool isScheduled(Operation *op);
 
+/// Whether `loop` certainly has one iteration: what T.Persistent(num_stages=)
+/// puts around a tile, whose loads a producer role may start early.
+bool runsOnce(PipelinedOp loop);
+
 /// The decision for one pipelined loop.
 struct RunAheadPlan {
   PipelinedOp loop;
@@ -71,8 +75,8 @@ struct RunAheadPlan {
 /// Why an operation must not run ahead; nothing if it may.
 using RunAheadFilter = function_ref<std::optional<std::string>(Operation *op)>;
 
-/// Plans of all loops of `kernel` with num_stages of 2 or more. `whyNot`
-/// restricts the candidates (by the user's schedule).
+/// Plans of all loops of `kernel` with num_stages of 2 or more, except those
+/// that run once. `whyNot` restricts the candidates (by the user's schedule).
 SmallVector<RunAheadPlan> planRunAhead(KernelOp kernel, RunAheadFilter whyNot);
 
 /// Plans for a producer role: of all loops with num_stages of 1 or more, where
