@@ -17,12 +17,10 @@ import torch
 def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_stages=2, threads=128):
     """One query per sequence, (batch, heads, dim), over keys (batch, length, groups, dim), float16.
 
-    Heads that share a key head are rows of a tile. The second kernel, which is launched before the first has ended,
-    weighs the parts by the sums of their weights.
+    Heads that share a key head are rows of a tile. A second kernel weighs the parts by the sums of their weights.
     """
-    share = heads // groups
+    share, steps = heads // groups, -(-length // block_n)  # block `split` takes every `splits`-th step
     rows = max(16, share)  # the fewest rows of a matrix instruction
-    steps = -(-length // block_n)  # block `split` takes every `splits`-th
     scale = dim**-0.5 * 1.44269504
 
     @T.prim_func
@@ -36,16 +34,12 @@ def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_
         sums = T.alloc_global((batch, heads, splits), "float32")
         with T.Kernel(groups, splits, batch, threads=threads) as (group, split, sequence):
             q_tile = T.alloc_shared((rows, dim), "float16")
-            k_tile = T.alloc_shared((block_n, dim), "float16")
-            v_tile = T.alloc_shared((block_n, dim), "float16")
+            k_tile, v_tile = T.alloc_shared((block_n, dim), "float16"), T.alloc_shared((block_n, dim), "float16")
             scores = T.alloc_fragment((rows, block_n), "float32")
             weights = T.alloc_fragment((rows, block_n), "float16")
             result = T.alloc_fragment((rows, dim), "float32")
-            top = T.alloc_fragment((rows,), "float32")
-            before = T.alloc_fragment((rows,), "float32")
-            running = T.alloc_fragment((rows, block_n), "float32")
-            total = T.alloc_fragment((rows,), "float32")
-
+            top, before = T.alloc_fragment((rows,), "float32"), T.alloc_fragment((rows,), "float32")
+            running, total = T.alloc_fragment((rows, block_n), "float32"), T.alloc_fragment((rows,), "float32")
             T.copy(q[sequence, group * share : group * share + rows, 0:dim], q_tile)
             T.clear(result)
             T.clear(running)
@@ -74,12 +68,10 @@ def attention_decode(batch, heads, groups, length, dim, splits, block_n=64, num_
                 sums[sequence, group * share + i, split] = T.log2(total[i]) + top[i]
 
         with T.Kernel(heads, batch, threads=threads) as (head, sequence):
-            held = T.alloc_fragment((splits, dim), "float32")
+            held, mixed = T.alloc_fragment((splits, dim), "float32"), T.alloc_fragment((dim,), "float32")
             weight = T.alloc_fragment((splits,), "float32")
-            largest = T.alloc_fragment((1,), "float32")
-            whole = T.alloc_fragment((1,), "float32")
-            mixed = T.alloc_fragment((dim,), "float32")
-            T.pdl_sync()
+            largest, whole = T.alloc_fragment((1,), "float32"), T.alloc_fragment((1,), "float32")
+            T.pdl_sync()  # launched before the parts are there
             T.copy(parts[sequence, head, :, :], held)
             T.copy(sums[sequence, head, :], weight)
             T.reduce_max(weight, largest, dim=0)
@@ -115,8 +107,7 @@ def main() -> None:
     parser.add_argument("--target", default=None, help="cpu, sm_80 ... sm_100a; default: what this machine has")
     *sizes, splits, target = vars(parser.parse_args()).values()
     kernel = tile.compile(attention_decode(*sizes, splits), target=target)
-    print(f"decoding, batch {sizes[0]}, {sizes[1]} heads over {sizes[2]} of {sizes[4]}, {sizes[3]} keys")
-    print(f"target: {kernel.target}")
+    print("decoding, batch {}, {} heads over {}, {} keys of {}; target:".format(*sizes), kernel.target)
     if not kernel.can_run:
         print("compiled only: this machine does not run that target")
         return
