@@ -366,27 +366,54 @@ Coordinate IndexBuilder::mul(const Coordinate &lhs, int64_t rhs) {
   return result;
 }
 
-/// Are the dynamic parts of `coordinate` multiples of `number` in every thread?
-static bool dynamicPartsDivide(const Coordinate &coordinate, int64_t number) {
-  Coordinate dynamic = coordinate;
-  dynamic.constant = 0;
-  return dynamic.divisor() % number == 0;
+static bool isMultipleInAllThreads(const Coordinate &coordinate,
+                                   int64_t number) {
+  return !coordinate.thread || llvm::all_of(*coordinate.table, [&](int64_t t) {
+    return t % number == 0;
+  });
 }
 
-std::optional<Coordinate> IndexBuilder::divideExactly(const Coordinate &lhs,
-                                                      int64_t rhs) {
-  // The parts may be negative, while only their sum is known not to be.
-  if (!llvm::isPowerOf2_64(rhs) || !dynamicPartsDivide(lhs, rhs))
+/// `lhs` / `rhs` is that of the parts, plus what is returned: 1 where the
+/// remainders of constant and thread make up another `rhs` in all threads. A
+/// power of two, so that bits of dynamic parts are quotient and remainder also
+/// where these are negative.
+static std::optional<int64_t> carryOfParts(const Coordinate &lhs, int64_t rhs) {
+  if (rhs <= 0 || (lhs.other && lhs.otherDivisor % rhs != 0))
+    return std::nullopt;
+  int64_t rest = llvm::mod(lhs.constant, rhs);
+  if (rest == 0 || isMultipleInAllThreads(lhs, rhs))
+    return 0;
+  auto carries = [&](int64_t t) { return llvm::mod(t, rhs) + rest >= rhs; };
+  if (llvm::all_of(*lhs.table, carries))
+    return 1;
+  if (llvm::none_of(*lhs.table, carries))
+    return 0;
+  return std::nullopt;
+}
+
+/// The thread's part, whose values are `table`; none where it is always 0.
+static void setThreadPart(Coordinate &coordinate, Value value,
+                          std::vector<int64_t> table) {
+  if (llvm::all_of(table, [](int64_t t) { return t == 0; }))
+    return;
+  coordinate.thread = value;
+  coordinate.table =
+      std::make_shared<const std::vector<int64_t>>(std::move(table));
+}
+
+std::optional<Coordinate> IndexBuilder::quotient(const Coordinate &lhs,
+                                                 int64_t rhs) {
+  std::optional<int64_t> carry = carryOfParts(lhs, rhs);
+  if (!carry || !llvm::isPowerOf2_64(rhs))
     return std::nullopt;
   int64_t bits = llvm::Log2_64(rhs);
   Coordinate result;
-  result.constant = llvm::divideFloorSigned(lhs.constant, rhs);
-  result.thread = shiftRightSigned(lhs.thread, bits);
-  if (result.thread) {
-    auto table = std::make_shared<std::vector<int64_t>>(*lhs.table);
-    for (int64_t &value : *table)
-      value /= rhs;
-    result.table = table;
+  result.constant = llvm::divideFloorSigned(lhs.constant, rhs) + *carry;
+  if (lhs.thread) {
+    std::vector<int64_t> table(*lhs.table);
+    for (int64_t &value : table)
+      value = llvm::divideFloorSigned(value, rhs);
+    setThreadPart(result, shiftRightSigned(lhs.thread, bits), std::move(table));
   }
   result.other = shiftRightSigned(lhs.other, bits);
   if (result.other)
@@ -394,11 +421,22 @@ std::optional<Coordinate> IndexBuilder::divideExactly(const Coordinate &lhs,
   return result;
 }
 
-std::optional<int64_t> IndexBuilder::constantRemainder(const Coordinate &lhs,
-                                                       int64_t rhs) {
-  if (rhs <= 0 || !dynamicPartsDivide(lhs, rhs))
+std::optional<Coordinate> IndexBuilder::remainder(const Coordinate &lhs,
+                                                  int64_t rhs) {
+  std::optional<int64_t> carry = carryOfParts(lhs, rhs);
+  if (!carry)
     return std::nullopt;
-  return llvm::mod(lhs.constant, rhs);
+  Coordinate result =
+      Coordinate::get(llvm::mod(lhs.constant, rhs) - *carry * rhs);
+  if (isMultipleInAllThreads(lhs, rhs))
+    return result;
+  if (!llvm::isPowerOf2_64(rhs))
+    return std::nullopt;
+  std::vector<int64_t> table(*lhs.table);
+  for (int64_t &value : table)
+    value = llvm::mod(value, rhs);
+  setThreadPart(result, bitAnd(lhs.thread, rhs - 1), std::move(table));
+  return result;
 }
 
 Value IndexBuilder::materialize(const Coordinate &coordinate) {

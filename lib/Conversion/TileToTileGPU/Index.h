@@ -100,10 +100,11 @@ public:
   Coordinate add(const Coordinate &lhs, const Coordinate &rhs);
   Coordinate sub(const Coordinate &lhs, const Coordinate &rhs);
   Coordinate mul(const Coordinate &lhs, int64_t rhs);
-  /// Quotient (rounded down) and remainder, where the dynamic parts are known
-  /// to be multiples of `rhs`; nullopt elsewhere.
-  std::optional<Coordinate> divideExactly(const Coordinate &lhs, int64_t rhs);
-  std::optional<int64_t> constantRemainder(const Coordinate &lhs, int64_t rhs);
+  /// Quotient (rounded down) and remainder, where all threads that add the same
+  /// constant to their part carry, or none does: the results are such sums,
+  /// too. Other dynamic parts have to be multiples of `rhs`. nullopt elsewhere.
+  std::optional<Coordinate> quotient(const Coordinate &lhs, int64_t rhs);
+  std::optional<Coordinate> remainder(const Coordinate &lhs, int64_t rhs);
   /// The coordinate as one i32 value.
   Value materialize(const Coordinate &coordinate);
   /// Splits constants off `value`, which does not depend on tables.

@@ -304,11 +304,8 @@ std::optional<Coordinate> ParallelEmitter::evaluateQuotient(Operation *def,
   if (by <= 0)
     return std::nullopt;
   Coordinate whole = evaluate(def->getOperand(0), lane);
-  if (isa<arith::RemUIOp, arith::AndIOp>(def)) {
-    std::optional<int64_t> rest = ix.constantRemainder(whole, by);
-    return rest ? std::optional(Coordinate::get(*rest)) : std::nullopt;
-  }
-  return ix.divideExactly(whole, by);
+  return isa<arith::RemUIOp, arith::AndIOp>(def) ? ix.remainder(whole, by)
+                                                 : ix.quotient(whole, by);
 }
 
 FailureOr<SmallVector<LaneAccess>> ParallelEmitter::accesses(ValueRange indices,

@@ -69,8 +69,8 @@ private:
 
   /// An index of the body for one lane, as far as it is affine.
   Coordinate evaluate(Value value, Lane &lane);
-  /// The same of a quotient or remainder by a constant that is the same in all
-  /// threads but for what they start at: of neighbours in packed storage, say.
+  /// The same of a quotient or remainder by a constant: of neighbours in packed
+  /// storage, say.
   std::optional<Coordinate> evaluateQuotient(Operation *def, Lane &lane);
   Value mapped(Value value, Lane &lane);
   /// Whether `value` is index `dim` of the loop plus constants.

@@ -339,4 +339,57 @@ func.func @packed() {
   }
   return
 }
+
+// Four numbers of a thread, two of a row and two of another one, side by side where a kernel keeps sums for itself:
+// quotients and remainders of what a thread starts at plus constants are such sums, too, if no thread carries.
+// CHECK-LABEL: func.func @quads
+// CHECK-COUNT-2: tile_gpu.global_store %{{.*}} {alignment = 16 : i64} : vector<4xf32>
+// CHECK-NOT: global_store
+func.func @quads(%W: memref<8x2x8x4x4xf32>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(128) {
+  ^bb0(%bx: i32):
+    %c2 = arith.constant 2 : i32
+    %c8 = arith.constant 8 : i32
+    %c16 = arith.constant 16 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x16xf32, fragment, #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>>
+    tile.parallel [64, 16] attributes {layout = #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>} {
+    ^bb0(%i: i32, %j: i32):
+      %sum = tile.load %f[%i, %j] : !tile.buffer<64x16xf32, fragment, #tile.fragment_layout<[64, 16], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (2, 1, 8)]>> -> f32
+      %block = arith.divui %i, %c16 : i32
+      %columns = arith.divui %j, %c8 : i32
+      %row = arith.remui %i, %c8 : i32
+      %column = arith.remui %j, %c8 : i32
+      %pair = arith.divui %column, %c2 : i32
+      %half = arith.divui %i, %c8 : i32
+      %lower = arith.remui %half, %c2 : i32
+      %twice = arith.muli %lower, %c2 : i32
+      %odd = arith.remui %j, %c2 : i32
+      %place = arith.addi %twice, %odd : i32
+      tile.store %sum, %W[%block, %columns, %row, %pair, %place] {bounds = #tile<bounds full>} : f32, memref<8x2x8x4x4xf32>
+    }
+  }
+  return
+}
+
+// Threads that carry and others that do not have no common sum.
+// CHECK-LABEL: func.func @carry
+// CHECK: arith.divui
+// CHECK-COUNT-2: tile_gpu.global_store %{{.*}} {alignment = 4 : i64} : f32
+func.func @carry(%W: memref<64xf32>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(32) {
+  ^bb0(%bx: i32):
+    %c2 = arith.constant 2 : i32
+    %zero = arith.constant 0.0 : f32
+    tile.parallel [64] attributes {layout = #tile.fragment_layout<[64], threads = [(32, 0, 1)], registers = [(2, 0, 32)]>} {
+    ^bb0(%i: i32):
+      %one = arith.constant 1 : i32
+      %next = arith.addi %i, %one : i32
+      %half = arith.divui %next, %c2 : i32
+      tile.store %zero, %W[%half] {bounds = #tile<bounds full>} : f32, memref<64xf32>
+    }
+  }
+  return
+}
 }
