@@ -16,14 +16,15 @@ import torch
 GROUP = 128
 
 
-def gemm_dequantized(m, n, k, block_m=16, block_n=128, splits=2, num_stages=3, threads=128):
+def gemm_dequantized(m, n, k, block_m=16, block_n=128, splits=2, groups=2, num_stages=3, threads=128):
     """C = A @ (scale * (B - 8))^T for A of M x K and unsigned 4-bit B of N x K; the even column is in the low half.
 
     C^T is computed, because the tiles of matrix instructions are higher than wide, and A has few rows. They are also
-    too few tiles for a GPU: ``splits`` blocks share the groups of one, and the last of them adds up.
+    too few tiles for a GPU: ``splits`` blocks share the groups of one, and the last of them adds up. A step of the
+    loop loads ``groups`` groups.
     """
-    tiles_n, tiles_m = T.ceildiv(n, block_n), T.ceildiv(m, block_m)
-    steps = T.ceildiv(k // GROUP, splits)
+    tiles_n, tiles_m, block_k = T.ceildiv(n, block_n), T.ceildiv(m, block_m), groups * GROUP
+    steps = T.ceildiv(k, splits * block_k)
 
     @T.prim_func
     def gemm_dequantized_kernel(
@@ -32,42 +33,43 @@ def gemm_dequantized(m, n, k, block_m=16, block_n=128, splits=2, num_stages=3, t
         scale: T.Tensor((n, k // GROUP), "float16"),
         c: T.Tensor((m, n), "float16"),
     ):
-        parts = T.alloc_global((tiles_n, tiles_m, splits, block_n, block_m), "float32")
+        parts = T.alloc_global((tiles_n, tiles_m, splits, block_m, block_n), "float32")
         arrived = T.alloc_global((tiles_n, tiles_m), "int32", zero="once")
         with T.Kernel(tiles_n, tiles_m, splits, threads=threads) as (column, row, split):
-            a_tile = T.alloc_shared((block_m, GROUP), "float16")
-            packed = T.alloc_shared((block_n, GROUP // 2), "uint8")
-            scales = T.alloc_shared((block_n, steps), "float16")
+            a_tile = T.alloc_shared((block_m, block_k), "float16")
+            packed = T.alloc_shared((block_n, block_k // 2), "uint8")
+            scales = T.alloc_shared((block_n, steps * groups), "float16")
             weights = T.alloc_fragment((block_n, GROUP), "float16")
             part = T.alloc_fragment((block_n, block_m), "float32")
             total = T.alloc_fragment((block_n, block_m), "float32")
-            c_tile = T.alloc_shared((block_m, block_n), "float16")
+            result = T.alloc_fragment((block_m, block_n), "float32")
             before = T.alloc_shared((1,), "int32")
-            T.copy(scale[column * block_n, split * steps], scales)
+            T.copy(scale[column * block_n, split * steps * groups], scales)
             T.clear(total)
             for step in T.Pipelined(steps, num_stages=num_stages):
-                group = split * steps + step  # groups behind K multiply zeros
-                T.copy(b[column * block_n, group * (GROUP // 2)], packed)
-                T.copy(a[row * block_m, group * GROUP], a_tile)
-                for i, j in T.Parallel(block_n, GROUP):
-                    weights[i, j] = T.cast(packed[i, j // 2] >> (j % 2 * 4) & 15, "float16") - 8
-                T.gemm(weights, a_tile, part, transpose_B=True, clear_accum=True)
-                for i, j in T.Parallel(block_n, block_m):
-                    total[i, j] += part[i, j] * scales[i, step]
+                at = (split * steps + step) * block_k  # groups behind K multiply zeros
+                T.copy(b[column * block_n, at // 2], packed)
+                T.copy(a[row * block_m, at], a_tile)
+                for group in T.unroll(groups):
+                    first = group * GROUP
+                    for i, j in T.Parallel(block_n, GROUP):
+                        weights[i, j] = T.cast(packed[i, (first + j) // 2] >> (j % 2 * 4) & 15, "float16") - 8
+                    T.gemm(weights, a_tile[:, first : first + GROUP], part, transpose_B=True, clear_accum=True)
+                    for i, j in T.Parallel(block_n, block_m):
+                        total[i, j] += part[i, j] * scales[i, step * groups + group]
 
-            T.copy(total, parts[column, row, split, :, :])
+            for i, j in T.Parallel(block_n, block_m):
+                parts[column, row, split, j, i] = total[i, j]
             T.sync_threads()
             if T.get_thread_binding() == 0:
                 before[0] = T.atomic_add(arrived[column, row], 1, return_prev=True, memory_order="acq_rel")
             T.sync_threads()
             if before[0] == splits - 1:
-                T.clear(total)
-                for other in T.serial(splits):
-                    for i, j in T.Parallel(block_n, block_m):
-                        total[i, j] += parts[column, row, other, i, j]
-                for i, j in T.Parallel(block_n, block_m):
-                    c_tile[j, i] = total[i, j]
-                T.copy(c_tile, c[row * block_m, column * block_n])
+                T.clear(result)
+                for other in T.unroll(splits):
+                    for i, j in T.Parallel(block_m, block_n):
+                        result[i, j] += parts[column, row, other, i, j]
+                T.copy(result, c[row * block_m, column * block_n])
                 arrived[column, row] = 0
 
     return gemm_dequantized_kernel
