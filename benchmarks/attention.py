@@ -1,7 +1,7 @@
 """Attention: tilemlir beside cuDNN, TileLang and Triton in one run.
 
-``tuned`` is examples/attention_tuned.py with its configuration for the problem, ``plain`` the best of several
-configurations of programs/attention.py, TileLang the best of the same configurations of the same file, Triton a kernel
+``tuned`` is the best of a few configurations of examples/attention_tuned.py, ``plain`` the best of several of
+programs/attention.py, TileLang the best of the same configurations of the same file, Triton a kernel
 with online softmax, autotuned; ``cuDNN again`` is cuDNN against itself, the noise of the run. ``measure.py`` says how
 time is taken. A causal product counts half of the operations.
 
@@ -44,9 +44,19 @@ LENGTHS = (1024, 2048, 4096, 8192, 16384)
 LARGEST_ERROR = {"float16": 2e-3, "bfloat16": 1.6e-2}
 NAMES = ("block_m", "block_n", "num_stages", "threads")
 #: Values of these: what the plain program and TileLang choose from.
-CONFIGURATIONS = [(128, 128, 2, 256), (128, 64, 2, 256), (128, 64, 2, 128), (192, 64, 2, 384), (192, 128, 2, 384)]
-#: block_m, block_n, num_stages, threads of the tuned example by dim.
-TUNED = {64: (192, 128, 2, 384), 128: (128, 128, 2, 256)}
+CONFIGURATIONS = [
+    (128, 128, 2, 256),
+    (64, 128, 2, 128),
+    (128, 64, 2, 256),
+    (128, 64, 2, 128),
+    (192, 64, 2, 384),
+    (192, 128, 2, 384),
+]
+#: What the tuned example chooses from, by dim: for long, middle and short sequences.
+TUNED = {
+    64: [(192, 128, 2, 384), (64, 128, 2, 128)],
+    128: [(192, 80, 2, 384), (128, 128, 2, 256), (64, 64, 2, 128)],
+}
 
 
 @dataclass(frozen=True)
@@ -100,11 +110,15 @@ def compile_plain(problem: Problem, dialect: str, target: str, config: dict[str,
     return tilelang.compile(program, target="cuda")
 
 
-def compile_tuned(problem: Problem, target: str) -> Any:
-    """The tuned example with its configuration."""
+def tuned_configurations(problem: Problem) -> list[dict[str, int]]:
+    """Configurations of the tuned example."""
+    return [dict(zip(NAMES, values, strict=True)) for values in TUNED[problem.dim]] if problem.has_tuned else []
+
+
+def compile_tuned(problem: Problem, target: str, config: dict[str, int]) -> Any:
+    """The tuned example in one configuration."""
     import attention_tuned
 
-    config = dict(zip(NAMES, TUNED[problem.dim], strict=True))
     return tile.compile(attention_tuned.attention_tuned(*problem.sizes, **config), target=target)
 
 
@@ -112,7 +126,10 @@ def job(arguments: tuple[str, Problem, str, dict[str, int]]) -> str | None:
     """Compiles one kernel into its disk cache; the text of the error if that fails."""
     kind, problem, target, config = arguments
     try:
-        compile_tuned(problem, target) if kind == "tuned" else compile_plain(problem, kind, target, config)
+        if kind == "tuned":
+            compile_tuned(problem, target, config)
+        else:
+            compile_plain(problem, kind, target, config)
     except Exception as error:
         return f"{kind} {problem} {config}: {type(error).__name__}: {str(error)[:300]}"
     return None
@@ -122,8 +139,7 @@ def prepare(problems: Iterable[Problem], target: str, with_peers: bool) -> None:
     """Compiles what the problems need on all cores, so that the run itself only loads from disk caches."""
     jobs: list[tuple[str, Problem, str, dict[str, int]]] = []
     for problem in problems:
-        if problem.has_tuned:
-            jobs.append(("tuned", problem, target, {}))
+        jobs += [("tuned", problem, target, config) for config in tuned_configurations(problem)]
         dialects = ["tilemlir"] + (["tilelang"] if with_peers and peers.available("tilelang") else [])
         jobs += [(dialect, problem, target, config) for dialect in dialects for config in configurations(problem)]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
@@ -181,9 +197,11 @@ def contenders(
             key = next(iter(right)) if len(right) == 1 else measure.fastest(right)
             chosen[name], settings[name] = right[key], key
 
-    if problem.has_tuned:
-        tuned = compile_tuned(problem, target)
-        add("tuned", {"": lambda: tuned(q, k, v, out)})
+    options = {}
+    for config in tuned_configurations(problem):
+        kernel = compile_tuned(problem, target, config)
+        options[" ".join(map(str, config.values()))] = lambda kernel=kernel: kernel(q, k, v, out)
+    add("tuned", options)
     for dialect, name in (("tilemlir", "plain"), ("tilelang", "TileLang")):
         if dialect == "tilelang" and not (with_peers and peers.available("tilelang")):
             continue
@@ -233,7 +251,7 @@ def main() -> None:
     )
     names = comparison.names_of(records)
     table = Table(title=f"Speed as a fraction of cuDNN, {torch.cuda.get_device_name()}, ours for {arguments.target}")
-    for column in ("length x dim", "chip", "cuDNN TFLOP/s", *names[1:], "plain's configuration"):
+    for column in ("length x dim", "chip", "cuDNN TFLOP/s", *names[1:], "tuned by", "plain by"):
         table.add_column(column, justify="left" if column in ("length x dim", "chip") else "right")
     for record, problem in zip(records, [one for one in problems for _ in regimes], strict=True):
         times = record["milliseconds"]
@@ -242,11 +260,11 @@ def main() -> None:
             record["regime"],
             f"{problem.flops / times['cuDNN'] / 1e9:.0f}",
             *comparison.ratios(record, "cuDNN", names[1:]),
-            record["settings"].get("plain", ""),
+            *(record["settings"].get(name, "") for name in ("tuned", "plain")),
         )
     for regime in regimes:
         means = comparison.means(records, "cuDNN", names[1:], regime)
-        table.add_row("geometric mean", regime, "", *means, "")
+        table.add_row("geometric mean", regime, "", *means, "", "")
     Console(width=180).print(table)
     comparison.finish(records, arguments)
 
