@@ -473,3 +473,31 @@ def constant_indices():
                 b[7, i] = row[i]
 
     return kernel
+
+
+def ring_in_a_loop(stages, inner):
+    """A ring in the loop of another one, or in a loop without stages."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 192), "float16"), b: T.Tensor((192, 64), "float16"), d: T.Tensor((64, 192), "float16"),
+               c: T.Tensor((64, 64), "float32"), e: T.Tensor((64, 64), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=128) as _:
+            a_tile = T.alloc_shared((64, 32), "float16")
+            b_tile = T.alloc_shared((32, 64), "float16")
+            d_tile = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            total = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            T.clear(total)
+            for i in T.Pipelined(3, num_stages=stages):
+                T.copy(d[0, i * 64], d_tile)
+                for k in T.Pipelined(2, num_stages=inner):
+                    T.copy(a[0, i * 64 + k * 32], a_tile)
+                    T.copy(b[i * 64 + k * 32, 0], b_tile)
+                    T.gemm(a_tile, b_tile, acc)
+                for p, q in T.Parallel(64, 64):
+                    total[p, q] += d_tile[p, q]
+            T.copy(acc, c)
+            T.copy(total, e)
+
+    return kernel

@@ -264,3 +264,13 @@ def test_constant_indices(run):
     b, c = run(programs.constant_indices(), [a], [((2, 32), torch.float32), ((3, 32), torch.float32)])
     assert np.isnan(b).all()  # as it was
     np.testing.assert_array_equal(c, [np.zeros(32), np.zeros(32), a[3, 2]])
+
+
+@pytest.mark.parametrize("inner", [1, 3])
+@pytest.mark.parametrize("stages", [0, 1, 2])
+def test_ring_in_a_loop(run, stages, inner):
+    a, b, d = (whole(*shape, dtype=np.float16) for shape in ((64, 192), (192, 64), (64, 192)))
+    outputs = [((64, 64), torch.float32), ((64, 64), torch.float32)]
+    c, e = run(programs.ring_in_a_loop(stages, inner), [a, b, d], outputs)
+    np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
+    np.testing.assert_array_equal(e, d.astype(np.float64).reshape(64, 3, 64).sum(axis=1))

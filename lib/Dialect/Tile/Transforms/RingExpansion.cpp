@@ -188,13 +188,13 @@ static LogicalResult expandRing(KernelOp kernel, PipelinedOp loop,
 }
 
 LogicalResult mlir::tile::expandRings(KernelOp kernel) {
-  SmallVector<PipelinedOp> loops;
-  kernel.walk([&](PipelinedOp loop) { loops.push_back(loop); });
-  // Before inner loops are other operations.
-  SmallVector<SmallVector<Operation *>> produced =
-      llvm::map_to_vector(loops, getProduced);
-  for (auto [loop, ops] : llvm::zip(loops, produced))
-    if (!ops.empty() && failed(expandRing(kernel, loop, ops)))
+  // Before any of them is expanded: an expanded loop is no longer one whose
+  // copies are its own.
+  SmallVector<std::pair<PipelinedOp, SmallVector<Operation *>>> loops;
+  kernel.walk(
+      [&](PipelinedOp loop) { loops.emplace_back(loop, getProduced(loop)); });
+  for (auto &[loop, produced] : loops)
+    if (!produced.empty() && failed(expandRing(kernel, loop, produced)))
       return failure();
   return success();
 }

@@ -253,6 +253,49 @@ func.func @ring(%A: memref<1024x1024xf16>) {
 
 // -----
 
+// A ring in a loop without stages and one in the loop of another ring: the copies of the inner loop are not the outer
+// one's, whichever of them is expanded first.
+func.func @ring_in_a_loop(%A: memref<1024x1024xf16>) {
+  %c8 = arith.constant 8 : i32
+  // CHECK-LABEL: tile.kernel "ring_in_a_loop"
+  tile.kernel "ring_in_a_loop" grid(%c8) threads(256) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    // CHECK-DAG: tile.alloc "first" {tile.slots = 3 : i64} : <3x128x64xf16, shared
+    // CHECK-DAG: tile.alloc "outer" {tile.slots = 2 : i64} : <2x128x64xf16, shared
+    // CHECK-DAG: tile.alloc "inner" {tile.slots = 4 : i64} : <4x128x64xf16, shared
+    %first = tile.alloc "first" : !tile.buffer<128x64xf16, shared>
+    %outer = tile.alloc "outer" : !tile.buffer<128x64xf16, shared>
+    %inner = tile.alloc "inner" : !tile.buffer<128x64xf16, shared>
+    // CHECK: scf.for
+    // CHECK: tile.pipeline = #tile.pipeline<ring, slots = 3, ahead = 0>
+    // CHECK-NEXT: }
+    tile.pipelined %c0 to %c8 stages(0) attributes {choice = #tile.choice<serial, "num_stages = 0">} {
+    ^bb0(%i: i32):
+      tile.pipelined %c0 to %c8 stages(3) attributes {choice = #tile.choice<tma, "a ring">} {
+      ^bb0(%k: i32):
+        tile.copy %A[%k, %i] [128, 64] to %first[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        tile.copy %first[%c0, %c0] [128, 64] to %A[%k, %i] [128, 64] : !tile.buffer<128x64xf16, shared> to memref<1024x1024xf16>
+      }
+    }
+    // CHECK: tile.pipeline = #tile.pipeline<ring, slots = 4, ahead = 0>
+    // CHECK: tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>
+    tile.pipelined %c0 to %c8 stages(2) attributes {choice = #tile.choice<tma, "a ring">} {
+    ^bb0(%i: i32):
+      tile.copy %A[%c0, %i] [128, 64] to %outer[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+      tile.pipelined %c0 to %c8 stages(4) attributes {choice = #tile.choice<tma, "a ring">} {
+      ^bb0(%k: i32):
+        tile.copy %A[%k, %i] [128, 64] to %inner[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+        tile.copy %inner[%c0, %c0] [128, 64] to %A[%k, %i] [128, 64] : !tile.buffer<128x64xf16, shared> to memref<1024x1024xf16>
+      }
+      tile.copy %outer[%c0, %c0] [128, 64] to %A[%c0, %i] [128, 64] : !tile.buffer<128x64xf16, shared> to memref<1024x1024xf16>
+    }
+  }
+  return
+}
+
+// -----
+
 // Slots of a tile in panels: each one is a block of all its panels, whether a ring or an expanded loop fills it.
 #layout = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
 func.func @slots_of_panels(%B: memref<1024x1024xf16>) {
