@@ -34,6 +34,7 @@ from fuzz.program import (
     TileAtomic,
     Transpose,
     Var,
+    value_of,
 )
 
 #: Extents of tiles; odd ones too.
@@ -100,8 +101,9 @@ class KernelDrawer(Choices):
             else:
                 grid.append(extent)
         swizzle = self.pick([1, 2, 4]) if rank > 1 and self.chance(8) else 0
+        clusters = tuple(self.pick([1, 2]) for _ in names) if self.chance(8) else ()
         body = self._body()
-        return Kernel(names, tuple(grid), self.threads, tuple(self.buffers), body, swizzle)
+        return Kernel(names, tuple(grid), self.threads, tuple(self.buffers), body, swizzle, clusters)
 
     def _dynamic_extent(self, extent: int) -> tuple[Size, int]:
         """A launch-time size and the block that covers it in so many blocks."""
@@ -127,7 +129,7 @@ class KernelDrawer(Choices):
         pending = [one for one in self.buffers if one.name in self.defined and one.name not in self.stored]
         for buffer in pending[-3:] or [one for one in self.buffers if one.name in self.defined][-1:]:
             body += self.store(buffer)
-        if not any(name[0] in "RC" for name in self._written(body)):
+        if not any(name[0] in "RCW" for name in self._written(body)):
             buffer = self.buffer()
             body += [*self.define(buffer), *self.store(buffer)]
         return tuple(body)
@@ -240,7 +242,24 @@ class KernelDrawer(Choices):
 
     def load(self) -> list[Statement]:
         """A copy from a tensor."""
+        if self.operands.complete and self.chance(40):
+            return self._load_result()
         return self.load_into(self.buffer())
+
+    def _load_result(self) -> list[Statement]:
+        """A copy of what an earlier kernel has made, to a buffer of its type."""
+        tensor = self.operands.tensor(self.pick(self.operands.complete))
+        sizes = [value_of(size) for size in tensor.shape]
+        extents, room = [], 4096
+        for size in sizes:
+            extents.append(self.pick([min(size, room), *(one for one in EXTENTS if one <= room)]))
+            room //= max(extents[-1], 1)
+        if len(extents) > 3 or 0 in extents:
+            return self.load_into(self.buffer())
+        buffer = self.new_buffer(self.pick(["shared", "fragment"]), extents, tensor.dtype)
+        source = self.operands.source(buffer.shape, buffer.dtype, self.scope, tensor)
+        self.defined.add(buffer.name)
+        return [Copy(source, Region(buffer.name))]
 
     def load_into(self, buffer: Buffer, scope: Sequence[Bound] | None = None) -> list[Statement]:
         """A copy from a tensor to a buffer."""

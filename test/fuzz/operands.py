@@ -62,10 +62,17 @@ class Operands(Choices):
         self.tensors: list[Tensor] = []
         self.scalars: list[Scalar] = []
         self.dims = 0
-        #: Outputs that kernels have written completely.
+        #: Outputs and workspaces that earlier kernels have written completely, and those of this kernel, which its
+        #: other blocks must not read.
         self.complete: list[str] = []
-        #: What each output is written through, by name: the regions and the drawer's token of their kernel.
-        self.output_regions: dict[str, tuple[Region, int]] = {}
+        self._pending: list[str] = []
+        #: Whether another kernel follows.
+        self.follows = False
+
+    def next_kernel(self) -> None:
+        """Behind a kernel: what it has written completely can be read."""
+        self.complete += self._pending
+        self._pending = []
 
     def dtype(self, exclude: Sequence[str] = ()) -> str:
         """An element type."""
@@ -98,9 +105,13 @@ class Operands(Choices):
         if data != "flags" and self.chance(8) and all(value_of(size) > 0 for size in shape):
             strides = self._strides([value_of(size) for size in shape])
         name = f"A{len(self.tensors)}"
-        made = Tensor(name, dtype, shape, data or self.data(dtype), strides)
+        made = Tensor(name, dtype, shape, data or self.data(dtype), strides, shift=self._shift())
         self.tensors.append(made)
         return made
+
+    def _shift(self) -> int:
+        """How many elements a tensor begins behind an aligned address."""
+        return self.pick([1, 2, 3, 4, 8]) if self.chance(6) else 0
 
     def _strides(self, shape: list[int]) -> tuple[int, ...]:
         """Strides of a view of a larger or permuted tensor."""
@@ -115,9 +126,13 @@ class Operands(Choices):
             step += self.pick([0, 0, 1, 8])
         return tuple(strides)
 
-    def output(self, dtype: str, shape: tuple[Size, ...]) -> Tensor:
+    def output(self, dtype: str, shape: tuple[Size, ...], workspace: bool = False) -> Tensor:
         """A new output tensor, or a workspace."""
-        made = Tensor(f"R{len(self.tensors)}", dtype, shape)
+        if workspace:
+            made = Tensor(f"W{len(self.tensors)}", dtype, tuple(value_of(size) for size in shape), workspace=True)
+        else:
+            strides = self._strides([value_of(size) for size in shape]) if self.chance(6) else None
+            made = Tensor(f"R{len(self.tensors)}", dtype, shape, strides=strides, shift=self._shift())
         self.tensors.append(made)
         return made
 
@@ -146,8 +161,15 @@ class Operands(Choices):
         shift = self.integer(-extent, extent)
         return plus(scaled(bound, extent), shift), max(bound.most * extent + shift, 0), shift == 0
 
-    def source(self, shape: tuple[int, ...], dtype: str, scope: Sequence[Bound]) -> Region:
-        """A region of an input tensor that fills a tile; makes the tensor."""
+    def source(self, shape: tuple[int, ...], dtype: str, scope: Sequence[Bound], given: Tensor | None = None) -> Region:
+        """A region of an input tensor that fills a tile; makes the tensor.
+
+        Args:
+            shape: of the tile.
+            dtype: of the tensor.
+            scope: what places may depend on.
+            given: take this tensor, of the tile's rank.
+        """
         offsets: list[Expr] = []
         extents: list[int | None] = []
         sizes: list[int] = []
@@ -159,15 +181,14 @@ class Operands(Choices):
             extents.append(extent)
             sizes.append(max(most + extent + self._excess(extent), 1))
         leading = 0
-        while len(sizes) < 4 and scope and self.chance(18):
+        while given is None and len(sizes) < 4 and scope and self.chance(18):
             at = self.integer(0, len(sizes))
             bound = self.pick(scope)
             offsets.insert(at, bound.var)
             extents.insert(at, None)
             sizes.insert(at, bound.most + 1 + (1 if self.chance(20) else 0))
             leading += 1
-        reused = self._reused(dtype, sizes)
-        tensor = reused or self.input(dtype, tuple(self.size(size) for size in sizes))
+        tensor = given or self._reused(dtype, sizes) or self.input(dtype, tuple(self.size(size) for size in sizes))
         form = "slice"
         plain = all(isinstance(offset, Const) and offset.value == 0 for offset in offsets)
         if plain and not leading and self.chance(60) and all(isinstance(s, int) and s <= e for s, e in zip(tensor.shape, shape, strict=True)):  # noqa: E501  # fmt: skip
@@ -245,15 +266,17 @@ class Operands(Choices):
             sizes.insert(at, bound.most + 1)
         if len(sizes) > 5:
             covered = False
-        tensor = self.output(dtype, tuple(self.size(size) for size in sizes))
+        lasting = covered and always and not scope
+        workspace = lasting and self.follows and self.chance(50)
+        tensor = self.output(dtype, tuple(self.size(size) for size in sizes), workspace)
         plain = all(isinstance(offset, Const) for offset in offsets)
         region = Region(tensor.name, "slice", tuple(offsets), tuple(extents))
         if plain and not leading and tensor.shape == shape and self.chance(50):
             region = Region(tensor.name)
         elif (1 not in shape or not leading) and self.chance(60):
             region = replace(region, form="element")
-        if covered and always and not scope:
-            self.complete.append(tensor.name)
+        if lasting:
+            self._pending.append(tensor.name)
         return region
 
 

@@ -169,6 +169,7 @@ class Tensor:
         data: how it is filled: small, wide, quarters, normal, flags; "" for outputs, which begin as all ones bits.
         strides: of a `T.StridedTensor`, in elements; None: contiguous.
         workspace: made by `T.alloc_global` instead of being an argument.
+        shift: elements that the tensor begins behind an aligned address.
     """
 
     name: str
@@ -177,6 +178,7 @@ class Tensor:
     data: str = ""
     strides: tuple[int, ...] | None = None
     workspace: bool = False
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -350,7 +352,10 @@ Statement = Copy | Fill | Gemm | Parallel | Reduce | Scan | Transpose | TileAtom
 
 @dataclass(frozen=True)
 class Kernel:
-    """One ``T.Kernel`` block. A grid extent is a size, or (size, block): that many blocks to cover the size."""
+    """One ``T.Kernel`` block. A grid extent is a size, or (size, block): that many blocks to cover the size.
+
+    ``clusters`` has the blocks of a cluster per dimension of the grid; empty: no clusters.
+    """
 
     names: tuple[str, ...]
     grid: tuple[Size | tuple[Size, int], ...]
@@ -358,6 +363,7 @@ class Kernel:
     buffers: tuple[Buffer, ...]
     body: tuple[Statement, ...]
     swizzle: int = 0
+    clusters: tuple[int, ...] = ()
 
     def extents(self) -> tuple[int, ...]:
         """The grid in the run."""
@@ -405,6 +411,10 @@ def features(program: Program) -> set[str]:
             found.add("strided tensor")
         if tensor.workspace:
             found.add("workspace")
+        if tensor.shift:
+            found.add("misaligned base")
+        if tensor.strides is not None and not tensor.data:
+            found.add("strided output")
         dtypes[tensor.name], spaces[tensor.name] = tensor.dtype, "tensor"
     for scalar in program.scalars:
         found.add(f"scalar {scalar.dtype}")
@@ -414,10 +424,14 @@ def features(program: Program) -> set[str]:
         found.add(f"threads {kernel.threads}")
         if kernel.swizzle:
             found.add("raster")
+        if kernel.clusters:
+            found.add("clusters")
     for node in walk(program):
         if isinstance(node, Dim):
             found.add("dynamic size")
         elif isinstance(node, Copy):
+            if node.source.name[0] in "RW":
+                found.add("read of an earlier kernel's result")
             found.add(f"copy {spaces[node.source.name]} to {spaces[node.dest.name]}")
             found |= {f"copy {side.form}" for side in (node.source, node.dest)}
             if dtypes[node.source.name] != dtypes[node.dest.name]:

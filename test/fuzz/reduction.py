@@ -86,6 +86,8 @@ def _kernels(kernel: Kernel) -> Iterator[Kernel]:
             yield replace(kernel, grid=(*kernel.grid[:axis], 1, *kernel.grid[axis + 1 :]))
     if kernel.swizzle:
         yield replace(kernel, swizzle=0)
+    if kernel.clusters:
+        yield replace(kernel, clusters=())
     if kernel.threads != 128:
         yield replace(kernel, threads=128)
     for expression in _expressions(kernel.body):
@@ -153,6 +155,10 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _tensors(tensor: Tensor) -> Iterator[Tensor]:
+    if tensor.shift:
+        yield replace(tensor, shift=0)
+    if tensor.workspace:
+        yield replace(tensor, workspace=False)
     if tensor.strides is not None:
         yield replace(tensor, strides=None)
     if any(isinstance(size, Dim) for size in tensor.shape):

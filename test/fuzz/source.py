@@ -181,7 +181,10 @@ def kernel_lines(kernel: Kernel) -> list[str]:
     for statement in kernel.body:
         lines += statement_lines(statement)
     grid = ", ".join(_extent(extent) for extent in kernel.grid)
-    return [f"with T.Kernel({grid}, threads={kernel.threads}) as {names}:", *_indented(lines)]
+    options = f"threads={kernel.threads}"
+    if kernel.clusters:
+        options += f", cluster_dims={_shape(kernel.clusters)}"
+    return [f"with T.Kernel({grid}, {options}) as {names}:", *_indented(lines)]
 
 
 def _declaration(tensor: Tensor) -> str:

@@ -21,9 +21,17 @@ def programs(draw: Callable[[Any], Any], schedule: bool = True) -> Program:
         schedule: draw a seed for the simulator's scheduler.
     """
     operands = Operands(draw)
-    count = 2 if operands.chance(15) else 1
-    kernels = tuple(KernelDrawer(draw, operands, number).kernel() for number in range(count))
+    count = 2 if operands.chance(22) else 1
+    kernels = []
+    for number in range(count):
+        operands.follows = number + 1 < count
+        kernels.append(KernelDrawer(draw, operands, number).kernel())
+        operands.next_kernel()
     seed = draw(st.integers(0, 9999))
     return Program(
-        tuple(operands.tensors), tuple(operands.scalars), kernels, seed, draw(st.integers(0, 99)) if schedule else 0
+        tuple(operands.tensors),
+        tuple(operands.scalars),
+        tuple(kernels),
+        seed,
+        draw(st.integers(0, 99)) if schedule else 0,
     )
