@@ -19,3 +19,13 @@ def test_loads_in_flight(dtype, stages, threads):
         c = torch.full((32, 64), float("nan"), dtype=getattr(torch, dtype), device="cuda")
         kernel(torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda(), c)
         np.testing.assert_array_equal(c.cpu().numpy(), a @ b.T)
+
+
+@pytest.mark.parametrize("columns", [4, 20, 36, 52])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_product_of_zeros(dtype, columns):
+    kernel = tile.compile(programs.product_of_zeros(str(dtype).removeprefix("torch."), columns), target="cuda")
+    a, b = (torch.randint(-4, 5, shape, dtype=torch.float32) for shape in ((32, columns), (64, 96)))
+    c = torch.full((32, 96), float("nan"), device="cuda")
+    kernel(a.to(dtype).cuda(), b.to(dtype).cuda(), c)
+    np.testing.assert_array_equal(c.cpu().numpy(), (a @ b[:columns]).numpy())

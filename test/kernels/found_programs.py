@@ -453,6 +453,23 @@ def without_effect():
     return kernel
 
 
+def product_of_zeros(dtype, columns):
+    """Most of the operand in registers is known to be outside of its tensor when the kernel is compiled."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((32, columns), dtype), b: T.Tensor((64, 96), dtype), c: T.Tensor((32, 96), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            left = T.alloc_fragment((32, 64), dtype)
+            right = T.alloc_shared((64, 96), dtype)
+            acc = T.alloc_fragment((32, 96), "float32")
+            T.copy(a[0:32, 0:64], left)
+            T.copy(b, right)
+            T.gemm(left, right, acc, clear_accum=True)
+            T.copy(acc, c)
+
+    return kernel
+
+
 def constant_indices():
     """Constant indices behind the end of tensors: reads give zero, writes are dropped."""
 

@@ -1,7 +1,8 @@
 //===- Matrix.cpp - warp-level matrix operations to NVVM --------*- C++ -*-===//
 //
 // bf16 and integers use nvvm.mma.sync, 8-bit floats the intrinsic (NVVM refuses
-// them); f16 and tf32 go through NVGPU, see MmaThroughNVGPU.cpp.
+// them), or products of halves; f16 and tf32 go through NVGPU, see
+// MmaThroughNVGPU.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Patterns.h"
@@ -89,6 +90,55 @@ struct StmatrixPattern : LoweringPattern<tile_gpu::StmatrixOp> {
   }
 };
 
+/// The products of 8-bit floats that sm_90 and sm_100 do not have. ptxas makes
+/// two of halves of them, but folds zeros among the operands (where a load is
+/// known to be out of bounds) wrongly: it takes the modifier for the high half
+/// as a number, measured on an H200 with 13.0 and 13.5. Lanes hold 4 elements
+/// along K in a word; any order along K does, as long as it is that of A and B.
+Value productOfHalves(OpBuilder &b, Location loc, tile_gpu::MmaOp op,
+                      ArrayRef<Value> aWords, ArrayRef<Value> bWords,
+                      ArrayRef<Value> c, Type structType) {
+  Type i16 = b.getI16Type(), i32 = b.getI32Type();
+  Type halves = VectorType::get({2}, b.getF16Type());
+  auto convert = [&](Value word, tile_gpu::MatrixType type,
+                     bool high) -> Value {
+    if (high)
+      word = LLVM::LShrOp::create(b, loc, i32, word, constant32(b, loc, 16));
+    Value pair = LLVM::TruncOp::create(b, loc, i16, word);
+    word = LLVM::ZExtOp::create(b, loc, i32, pair);
+    std::string text = "{ .reg .b16 pair; cvt.u16.u32 pair, $1; cvt.rn.f16x2." +
+                       tile_gpu::stringifyMatrixType(type).str() +
+                       "x2 $0, pair; }";
+    word = inlineAsm(b, loc, i32, text, "=r,r", word,
+                     /*volatileMemory=*/false);
+    return LLVM::BitcastOp::create(b, loc, halves, word);
+  };
+  auto product = [&](ArrayRef<Value> left, ArrayRef<Value> right,
+                     ArrayRef<Value> sums) {
+    SmallVector<Value> operands(left);
+    operands.append(right.begin(), right.end());
+    operands.append(sums.begin(), sums.end());
+    return callIntrinsic(b, loc, structType,
+                         "llvm.nvvm.mma.m16n8k16.row.col.f32.f32", operands);
+  };
+  auto all = [&](ArrayRef<Value> words, tile_gpu::MatrixType type, bool high) {
+    return llvm::map_to_vector(
+        words, [&](Value word) { return convert(word, type, high); });
+  };
+  SmallVector<Value> aLow = all(aWords, op.getAType(), false),
+                     aHigh = all(aWords, op.getAType(), true),
+                     bLow = all(bWords, op.getBType(), false),
+                     bHigh = all(bWords, op.getBType(), true);
+  if (op.getShape()[2] == 16)
+    return product({aLow[0], aLow[1], aHigh[0], aHigh[1]}, {bLow[0], bHigh[0]},
+                   c);
+  Value sum = product(aLow, bLow, c);
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < 4; ++i)
+    sums.push_back(LLVM::ExtractValueOp::create(b, loc, sum, i));
+  return product(aHigh, bHigh, sums);
+}
+
 struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
   using LoweringPattern::LoweringPattern;
   LogicalResult
@@ -105,7 +155,10 @@ struct MmaPattern : LoweringPattern<tile_gpu::MmaOp> {
         rewriter.getContext(), SmallVector<Type>(4, type.getElementType()));
     int64_t k = op.getShape()[2];
     Value sum;
-    if (a == Kind::F8E4M3 || a == Kind::F8E5M2) {
+    bool small = a == Kind::F8E4M3 || a == Kind::F8E5M2;
+    if (small && lowering.capability >= 90 && lowering.capability < 120) {
+      sum = productOfHalves(rewriter, loc, op, aWords, bWords, c, structType);
+    } else if (small) {
       if (lowering.capability < 89)
         return op.emitOpError()
                << "of 8-bit floats needs sm_89, the target is sm_"

@@ -114,6 +114,29 @@ gpu.module @kernels {
 
 // -----
 
+// Products of 8-bit floats, where the hardware has none, are two of halves: of the low and the high halves of all words.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @product_of_halves
+  llvm.func @product_of_halves(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %n: i32) {
+    // CHECK: llvm.trunc
+    // CHECK: llvm.inline_asm {{.*}}cvt.rn.f16x2.e4m3x2
+    // CHECK: llvm.lshr
+    // CHECK: llvm.inline_asm {{.*}}cvt.rn.f16x2.e4m3x2
+    // CHECK: llvm.inline_asm {{.*}}cvt.rn.f16x2.e5m2x2
+    // CHECK: %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+    // CHECK: llvm.extractvalue %[[LOW]][0]
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+    // CHECK-NOT: llvm.nvvm.mma
+    %d = tile_gpu.mma %a, %b, %c {shape = array<i64: 16, 8, 32>, a_type = #tile_gpu<matrix_type e4m3>, b_type = #tile_gpu<matrix_type e5m2>} : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    tile_gpu.shared_store %d, %n : vector<4xf32>
+    llvm.return
+  }
+}
+}
+
+// -----
+
 // 8-bit floats by instructions where there are some.
 module attributes {tile.target = #tile.target<"sm_89">} {
 gpu.module @kernels {

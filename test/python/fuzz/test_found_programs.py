@@ -258,6 +258,15 @@ def test_without_effect(target):
         kernel(a, b[1:])
 
 
+@pytest.mark.parametrize("columns", [4, 20, 36, 52])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_product_of_zeros(run, dtype, columns):
+    a, b = whole(32, columns), whole(64, 96)
+    operands = [torch.from_numpy(one).to(getattr(torch, dtype)) for one in (a, b)]
+    (c,) = run(programs.product_of_zeros(dtype, columns), operands, [((32, 96), torch.float32)])
+    np.testing.assert_array_equal(c, a @ b[:columns])
+
+
 @pytest.mark.filterwarnings("ignore:.*is always outside")
 def test_constant_indices(run):
     a = whole(4, 3, 32)
