@@ -149,7 +149,7 @@ def scaled(m, n, k, steps, threads, inline=False):
                     factor[i] = power[step, i]
                 if not inline:
                     for i in T.Parallel(m):
-                        factor[i] = T.exp2(factor[i] - 3.0)
+                        factor[i] = T.if_then_else(factor[i] == 3.0, 1.0, T.exp2(factor[i] - 3.0))
                     for i, j in T.Parallel(m, n):
                         sums[i, j] *= factor[i]
                 else:

@@ -2,7 +2,7 @@
 //
 // Marks loops whose multiplications a warp may skip when all of its factors are
 // one. What a vote costs (a comparison per factor, the vote, a branch) is small
-// against 32 multiplications, so that little is lost where it never succeeds.
+// against 64 multiplications, so that little is lost where it never succeeds.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
@@ -10,7 +10,6 @@
 #include "tilemlir/Dialect/Tile/Transforms/UnitFactors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -26,8 +25,9 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Fewer multiplications are done at once.
-static constexpr int64_t kFewestMultiplications = 32;
+/// Fewer multiplications are done at once: those of 32 accumulators fit between
+/// the conversions of an operand to 16 bits, which take every other issue slot.
+static constexpr int64_t kFewestMultiplications = 64;
 /// Multiplications that a comparison of a factor with one has to save.
 static constexpr int64_t kFewestPerFactor = 8;
 /// Buffers through which a factor is followed.
@@ -130,8 +130,8 @@ static void visitWriters(Value buffer, Operation *scope,
   }
 }
 
-/// Whether `value` is one, by its form, wherever two values agree.
-static bool isOftenOne(Value value, Operation *scope, int depth = 0) {
+/// Whether the program chooses one for `value` in some case.
+static bool choosesOne(Value value, Operation *scope, int depth = 0) {
   if (depth > kLongestChain)
     return false;
   if (matchPattern(value, m_OneFloat()))
@@ -140,25 +140,17 @@ static bool isOftenOne(Value value, Operation *scope, int depth = 0) {
   if (!op)
     return false;
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return isOftenOne(op->getOperand(0), scope, depth + 1);
+    return choosesOne(op->getOperand(0), scope, depth + 1);
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isOftenOne(select.getTrueValue(), scope, depth + 1) ||
-           isOftenOne(select.getFalseValue(), scope, depth + 1);
-  if (isa<math::ExpOp, math::Exp2Op>(op)) {
-    Value power = op->getOperand(0);
-    if (auto product = power.getDefiningOp<arith::MulFOp>())
-      power = product.getLhs().getDefiningOp<arith::SubFOp>()
-                  ? product.getLhs()
-                  : product.getRhs();
-    return power.getDefiningOp<arith::SubFOp>() != nullptr;
-  }
+    return choosesOne(select.getTrueValue(), scope, depth + 1) ||
+           choosesOne(select.getFalseValue(), scope, depth + 1);
   auto load = dyn_cast<LoadOp>(op);
   if (!load || !isa<BufferType>(load.getSource().getType()))
     return false;
   bool result = false;
   visitWriters(load.getSource(), scope, [&](Operation *writer) {
     if (auto store = dyn_cast<StoreOp>(writer)) {
-      result |= isOftenOne(store.getValue(), scope, depth + 1);
+      result |= choosesOne(store.getValue(), scope, depth + 1);
       return;
     }
     // Whole buffers: their elements have the forms of the source's.
@@ -171,7 +163,7 @@ static bool isOftenOne(Value value, Operation *scope, int depth = 0) {
       return;
     visitWriters(source, scope, [&](Operation *first) {
       if (auto store = dyn_cast<StoreOp>(first))
-        result |= isOftenOne(store.getValue(), scope, depth + 1);
+        result |= choosesOne(store.getValue(), scope, depth + 1);
     });
   });
   return result;
@@ -183,7 +175,7 @@ struct Factors {
   /// Coordinates of the loop that they depend on.
   llvm::SmallDenseSet<unsigned> dims;
   bool changes = false;
-  bool oftenOne = true;
+  bool oneIsChosen = true;
 };
 } // namespace
 
@@ -210,7 +202,7 @@ static Factors describe(ParallelOp loop, ArrayRef<Scaling> scalings,
         visitWriters(load.getSource(), outer,
                      [&](Operation *) { factors.changes = true; });
     }
-    factors.oftenOne &= isOftenOne(scaling.factor, outer);
+    factors.oneIsChosen &= choosesOne(scaling.factor, outer);
   }
   return factors;
 }
@@ -228,7 +220,7 @@ static void markLoop(ParallelOp loop) {
   if (layout.numThreads() % 32 != 0)
     return;
   Factors factors = describe(loop, *scalings, outer);
-  if (!factors.changes || !factors.oftenOne)
+  if (!factors.changes || !factors.oneIsChosen)
     return;
   std::set<std::vector<int64_t>> places;
   int64_t registers = 0;

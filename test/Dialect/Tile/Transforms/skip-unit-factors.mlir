@@ -1,15 +1,19 @@
 // Multiplications that a vote may skip are marked; others say nothing and stay.
 // RUN: tile-opt %s -tile-skip-unit-factors -split-input-file | filecheck %s
 
-#sums = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
+#sums = #tile.fragment_layout<[64, 128], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (16, 1, 8)]>
 #rows = #tile.fragment_layout<[64], threads = [(4, -1, 0), (8, 0, 1), (4, 0, 16)], registers = [(2, 0, 8)]>
+
+#few = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
 
 // CHECK-LABEL: func.func @rescale
 func.func @rescale(%n: i32) {
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
-    %sums = tile.alloc "sums" : !tile.buffer<64x64xf32, fragment, #sums>
+    %one = arith.constant 1.0 : f32
+    %sums = tile.alloc "sums" : !tile.buffer<64x128xf32, fragment, #sums>
+    %less_sums = tile.alloc "less_sums" : !tile.buffer<64x64xf32, fragment, #few>
     %old = tile.alloc "old" : !tile.buffer<64xf32, fragment, #rows>
     %new = tile.alloc "new" : !tile.buffer<64xf32, fragment, #rows>
     %factor = tile.alloc "factor" : !tile.buffer<64xf32, fragment, #rows>
@@ -22,59 +26,85 @@ func.func @rescale(%n: i32) {
         %b = tile.load %new[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %d = arith.subf %a, %b : f32
         %e = math.exp2 %d : f32
-        tile.store %e, %factor[%i] : f32, !tile.buffer<64xf32, fragment, #rows>
+        %less = arith.cmpf olt, %a, %b : f32
+        %s = arith.select %less, %e, %one : f32
+        tile.store %s, %factor[%i] : f32, !tile.buffer<64xf32, fragment, #rows>
       }
-      // CHECK: tile.parallel [64, 64] attributes {choice = #tile.choice<simt, "32 multiplications of a thread by 2 factors are skipped where all factors of a warp are 1", {factors = 2 : i64, multiplications = 32 : i64}>, layout
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {choice = #tile.choice<simt, "64 multiplications of a thread by 2 factors are skipped where all factors of a warp are 1", {factors = 2 : i64, multiplications = 64 : i64}>, layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %y = arith.mulf %x, %f : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
       // The same with the factor in the body, and the other way round.
-      // CHECK: tile.parallel [64, 64] attributes {choice = #tile.choice<simt, "32 multiplications of a thread by 2 factors
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {choice = #tile.choice<simt, "64 multiplications of a thread by 2 factors
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
         %a = tile.load %old[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %b = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %d = arith.subf %a, %b : f32
         %e = math.exp2 %d : f32
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
-        %y = arith.mulf %e, %x : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        %less = arith.cmpf olt, %a, %b : f32
+        %s = arith.select %less, %e, %one : f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
+        %y = arith.mulf %s, %x : f32
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
       // One factor for each element: a vote would save nothing.
-      // CHECK: tile.parallel [64, 64] attributes {layout
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %g = arith.sitofp %j : i32 to f32
         %d = arith.subf %f, %g : f32
-        %e = math.exp2 %d : f32
+        %less = arith.cmpf olt, %d, %g : f32
+        %e = arith.select %less, %d, %one : f32
         %y = arith.mulf %x, %e : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
       // Other work in the body.
-      // CHECK: tile.parallel [64, 64] attributes {layout
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %y = arith.mulf %x, %f : f32
         %z = arith.addf %y, %y : f32
-        tile.store %z, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %z, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
+      }
+      // An exponential is 1 where its argument is 0, but the program does not say that this is to be expected.
+      // CHECK: tile.parallel [64, 128] attributes {layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
+        %a = tile.load %old[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
+        %b = tile.load %new[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
+        %d = arith.subf %a, %b : f32
+        %e = math.exp2 %d : f32
+        %y = arith.mulf %x, %e : f32
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
+      }
+      // Half of the elements: the multiplications cost less than the vote.
+      // CHECK: tile.parallel [64, 64] attributes {layout
+      tile.parallel [64, 64] attributes {layout = #few} {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %less_sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #few> -> f32
+        %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
+        %y = arith.mulf %x, %f : f32
+        tile.store %y, %less_sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #few>
       }
     }
     // Not in a loop.
-    // CHECK: tile.parallel [64, 64] attributes {layout
-    tile.parallel [64, 64] attributes {layout = #sums} {
+    // CHECK: tile.parallel [64, 128] attributes {layout
+    tile.parallel [64, 128] attributes {layout = #sums} {
     ^bb0(%i: i32, %j: i32):
-      %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+      %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
       %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
       %y = arith.mulf %x, %f : f32
-      tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+      tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
     }
   }
   return
@@ -82,7 +112,7 @@ func.func @rescale(%n: i32) {
 
 // -----
 
-#sums = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
+#sums = #tile.fragment_layout<[64, 128], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (16, 1, 8)]>
 #rows = #tile.fragment_layout<[64], threads = [(4, -1, 0), (8, 0, 1), (4, 0, 16)], registers = [(2, 0, 8)]>
 
 // A factor that is anything, one that does not change in the loop, and one that is 1 on one side of a selection and
@@ -93,27 +123,27 @@ func.func @factors(%n: i32, %scale: f32, %A: memref<64xf32>) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
     %one = arith.constant 1.0 : f32
-    %sums = tile.alloc "sums" : !tile.buffer<64x64xf32, fragment, #sums>
+    %sums = tile.alloc "sums" : !tile.buffer<64x128xf32, fragment, #sums>
     %any = tile.alloc "any" : !tile.buffer<64xf32, fragment, #rows>
     %first = tile.alloc "first" : !tile.buffer<64xf32, fragment, #rows>
     %second = tile.alloc "second" : !tile.buffer<64xf32, fragment, #rows>
     tile.pipelined %c0 to %n stages(2) {
     ^bb0(%k: i32):
       tile.copy %A[%c0] [64] to %any[%c0] [64] : memref<64xf32> to !tile.buffer<64xf32, fragment, #rows>
-      // CHECK: tile.parallel [64, 64] attributes {layout
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %f = tile.load %any[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %y = arith.mulf %x, %f : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
-      // CHECK: tile.parallel [64, 64] attributes {layout
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {layout
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %y = arith.mulf %x, %scale : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
       tile.parallel [64] attributes {layout = #rows} {
       ^bb0(%i: i32):
@@ -123,13 +153,13 @@ func.func @factors(%n: i32, %scale: f32, %A: memref<64xf32>) {
         tile.store %f, %first[%i] : f32, !tile.buffer<64xf32, fragment, #rows>
       }
       tile.copy %first[%c0] [64] to %second[%c0] [64] : !tile.buffer<64xf32, fragment, #rows> to !tile.buffer<64xf32, fragment, #rows>
-      // CHECK: tile.parallel [64, 64] attributes {choice = #tile.choice<simt, "32 multiplications
-      tile.parallel [64, 64] attributes {layout = #sums} {
+      // CHECK: tile.parallel [64, 128] attributes {choice = #tile.choice<simt, "64 multiplications
+      tile.parallel [64, 128] attributes {layout = #sums} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #sums> -> f32
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
         %f = tile.load %second[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %y = arith.mulf %x, %f : f32
-        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #sums>
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
     }
   }
