@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEPEELMASKS
@@ -96,8 +97,16 @@ void MaskPeeler::findMasks() {
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
       bool trueSide = analysis.isAvailable(select.getTrueValue());
       bool falseSide = analysis.isAvailable(select.getFalseValue());
-      if (trueSide != falseSide && select.getCondition().getType().isInteger(1))
-        masks.push_back({op, select.getCondition(), falseSide});
+      if (!(trueSide || falseSide) ||
+          !select.getCondition().getType().isInteger(1))
+        return;
+      // Of two values that are there for all elements (what a product is added
+      // to, say), zero is the one that does nothing.
+      bool keeps = falseSide;
+      if (trueSide && falseSide)
+        keeps = !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) &&
+                !matchPattern(select.getFalseValue(), m_Zero());
+      masks.push_back({op, select.getCondition(), keeps});
       return;
     }
     auto branch = dyn_cast<scf::IfOp>(op);

@@ -316,3 +316,41 @@ func.func @nested_decided(%n: i32) {
   }
   return
 }
+
+// -----
+
+// What a product starts from: of two constants, zero is the one of tiles that are seen in full, on whatever side.
+// CHECK-LABEL: func.func @start
+func.func @start(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %c128 = arith.constant 128 : i32
+    %infinity = arith.constant 0xFF800000 : f32
+    // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+    %zero = arith.constant 0.0 : f32
+    %s = tile.alloc "s" : !tile.buffer<128x64xf32, fragment>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      // CHECK: scf.if
+      // CHECK-NEXT: tile.parallel [128, 64] attributes {choice = #tile.choice<simt, "no mask: runs for tiles in which the mask hides nothing">}
+      // CHECK-NOT: arith.select
+      // CHECK: tile.store %[[ZERO]]
+      // CHECK: } else {
+      // CHECK: arith.cmpi slt
+      // CHECK: arith.select
+      tile.parallel [128, 64] {
+      ^bb0(%i: i32, %j: i32):
+        %r0 = arith.muli %bx, %c128 : i32
+        %r = arith.addi %r0, %i : i32
+        %q0 = arith.muli %k, %c64 : i32
+        %q = arith.addi %q0, %j : i32
+        %hidden = arith.cmpi slt, %r, %q : i32
+        %z = arith.select %hidden, %infinity, %zero : f32
+        tile.store %z, %s[%i, %j] : f32, !tile.buffer<128x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
