@@ -38,16 +38,12 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
     ):
         with T.Kernel(section * tiles, heads // section, batch, threads=threads) as (x, y, sequence):
             q_tile = T.alloc_shared((block_m, dim), "float16")
-            k_tile = T.alloc_shared((block_n, dim), "float16")
-            v_tile = T.alloc_shared((block_n, dim), "float16")
+            k_tile, v_tile = T.alloc_shared((block_n, dim), "float16"), T.alloc_shared((block_n, dim), "float16")
             scores = T.alloc_fragment((block_m, block_n), "float32")
             weights = T.alloc_fragment((block_m, block_n), "float16")
             result = T.alloc_fragment((block_m, dim), "float32")
-            top = T.alloc_fragment((block_m,), "float32")
-            peak = T.alloc_fragment((block_m,), "float32")
-            rescale = T.alloc_fragment((block_m,), "float32")
-            total = T.alloc_fragment((block_m,), "float32")
-
+            top, peak = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
+            rescale, total = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
             head = y * section + x % section
             row = tiles - 1 - x // section
             T.copy(q[sequence, row * block_m, head, 0], q_tile)

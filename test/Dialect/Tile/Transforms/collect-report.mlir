@@ -132,3 +132,36 @@ func.func @held(%A: memref<64xf32>, %n: i32) {
   return
 }
 }
+
+// -----
+
+// Rings inside of rings: each loop keeps its own buffers in flight, whichever it uses.
+// CHECK: buffers = ["q"], bytes_in_flight = 8192 : i64
+// CHECK: buffers = ["k"], bytes_in_flight = 16384 : i64
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @ring_of_a_tile(%n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "ring_of_a_tile" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c2 = arith.constant 2 : i32
+    %q = tile.alloc "q" {tile.slots = 1 : i64} : !tile.buffer<1x64x64xf16, shared>
+    %k = tile.alloc "k" {tile.slots = 2 : i64} : !tile.buffer<2x64x64xf16, shared>
+    %tiles = tile.alloc "ring" {tile.ring = 1 : i64} : !tile.buffer<2xi32, local>
+    %steps = tile.alloc "ring" {tile.ring = 2 : i64} : !tile.buffer<2xi32, local>
+    scf.for %once = %c0 to %c1 step %c1 : i32 {
+      %tile = tile.load %tiles[%c0] : !tile.buffer<2xi32, local> -> i32
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %step = tile.load %steps[%c0] : !tile.buffer<2xi32, local> -> i32
+        %before = arith.xori %step, %c1 : i32
+        %own = tile.subview %k[%before, %c0, %c0] [1, 64, 64] : !tile.buffer<2x64x64xf16, shared> to !tile.buffer<64x64xf16, shared>
+        %outer = tile.subview %q[%tile, %c0, %c0] [1, 64, 64] : !tile.buffer<1x64x64xf16, shared> to !tile.buffer<64x64xf16, shared>
+        %u = tile.load %own[%c0, %c0] : !tile.buffer<64x64xf16, shared> -> f16
+        %v = tile.load %outer[%c0, %c0] : !tile.buffer<64x64xf16, shared> -> f16
+        tile.print "both"(%u, %v : f16, f16)
+      } {tile.loop_choice = #tile.choice<tma, "inner", {slots = 2 : i64}>, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+    } {tile.loop_choice = #tile.choice<tma, "outer", {slots = 1 : i64}>, tile.pipeline = #tile.pipeline<ring, slots = 1, ahead = 0>}
+  }
+  return
+}
+}
