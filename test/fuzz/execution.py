@@ -92,6 +92,7 @@ def generalized(message: str) -> str:
     lines = [line for line in message.strip().splitlines() if line.strip()]
     line = lines[0] if lines else ""
     line = re.sub(r"^.*?:\d+: error: ", "", line)
+    line = re.sub(r"<fuzz [0-9a-f]+>:\d+", "PLACE", line)
     line = re.sub(r"\b(k\d)?[sfARCWbnx]\d*_?\d*(_s\d|_scan)?\b(?!\w)", "NAME", line)
     line = re.sub(r"0x[0-9a-f]+|\d+(x\d+)*", "N", line)
     return line[:200]

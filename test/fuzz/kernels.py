@@ -101,7 +101,9 @@ class KernelDrawer(Choices):
             else:
                 grid.append(extent)
         swizzle = self.pick([1, 2, 4]) if rank > 1 and self.chance(8) else 0
-        clusters = tuple(self.pick([1, 2]) for _ in names) if self.chance(8) else ()
+        # Blocks that complete a cluster have indices beyond the grid, which buffers must not be indexed by.
+        extents = [bound.most + 1 for bound in self.unique]
+        clusters = tuple(self.pick([2, 1]) if extent % 2 == 0 else 1 for extent in extents) if self.chance(15) else ()
         body = self._body()
         return Kernel(names, tuple(grid), self.threads, tuple(self.buffers), body, swizzle, clusters)
 

@@ -251,3 +251,6 @@ def test_failure_files_run_themselves(tmp_path):
 def test_messages_are_generalized():
     first = generalized("<fuzz 12ab>:7: error: index 12 is outside of dimension 0 of A3 [index]")
     assert first == generalized("<fuzz 99>:121: error: index 3 is outside of dimension 1 of s_12 [index]")
+    warnings = [generalized(f"<fuzz {text}>:{line}: index 9 is always outside of dimension 0 of A2: 4x8 uint8")
+                for text, line in (("ab1cf", 7), ("99", 12))]  # fmt: skip
+    assert warnings[0] == warnings[1] == "PLACE: index N is always outside of dimension N of NAME: N uintN"
