@@ -518,3 +518,19 @@ def ring_in_a_loop(stages, inner):
             T.copy(total, e)
 
     return kernel
+
+
+def loaded_in_an_inner_loop(stages, inner):
+    """A loop inside of a pipelined one loads a tile, by elements, that is read behind both."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 4), "int8"), y: T.Tensor((64, 32), "int8")):
+        with T.Kernel(1, threads=96) as _:
+            tile = T.alloc_shared((64, 32), "int8")
+            for _i in T.Pipelined(5, num_stages=stages):
+                T.copy(a[0:64, 2:34], tile)
+                for _k in T.Pipelined(3, num_stages=inner):
+                    T.copy(a[0:64, 1:33], tile)
+            T.copy(tile, y)
+
+    return kernel

@@ -283,3 +283,13 @@ def test_ring_in_a_loop(run, stages, inner):
     c, e = run(programs.ring_in_a_loop(stages, inner), [a, b, d], outputs)
     np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
     np.testing.assert_array_equal(e, d.astype(np.float64).reshape(64, 3, 64).sum(axis=1))
+
+
+@pytest.mark.parametrize("inner", [0, 1, 2])
+@pytest.mark.parametrize("stages", [2, 4])
+def test_loaded_in_an_inner_loop(run, stages, inner):
+    a = whole(64, 4, dtype=np.int8)
+    (y,) = run(programs.loaded_in_an_inner_loop(stages, inner), [a], [((64, 32), torch.int8)])
+    expected = np.zeros((64, 32))
+    expected[:, :3] = a[:, 1:]
+    np.testing.assert_array_equal(y, expected)

@@ -441,6 +441,9 @@ private:
   }
 
   Reason whyNotProducer(Operation *op) {
+    // Its steps are not those of this loop, which expands no other one.
+    if (op->getParentOfType<PipelinedOp>() != loop)
+      return std::string("it is in another pipelined loop, inside of this one");
     for (const BufferAccess *access : byOp[op]) {
       if (access->isWrite) {
         if (isInSpace(access->root, MemorySpace::Fragment))

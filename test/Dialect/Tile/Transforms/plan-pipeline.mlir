@@ -707,3 +707,27 @@ func.func @tile_by_consumers(%A: memref<1024x64xf16>, %n: i32) {
   }
   return
 }
+
+// -----
+
+// What a pipelined loop inside loads is not the outer loop's to load ahead, though nobody reads it in a step.
+// CHECK-LABEL: func.func @inside_of_another_loop
+// CHECK: tile.pipelined
+// CHECK-SAME: #tile.choice<serial, "nothing runs ahead: no load fills shared memory in the loop
+// CHECK-NOT: tile.ahead
+func.func @inside_of_another_loop(%A: memref<1024x64xf16>, %B: memref<64x64xf16>, %n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %q = tile.alloc "q" : !tile.buffer<64x64xf16, shared>
+    tile.pipelined %c0 to %n stages(4) {
+    ^bb0(%i: i32):
+      tile.pipelined %c0 to %n stages(1) {
+      ^bb0(%k: i32):
+        tile.copy %A[%bx, %c0] [64, 64] to %q[%c0, %c0] [64, 64] {choice = #tile.choice<simt, "">} : memref<1024x64xf16> to !tile.buffer<64x64xf16, shared>
+      }
+    }
+    tile.copy %q[%c0, %c0] [64, 64] to %B[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<64x64xf16>
+  }
+  return
+}
