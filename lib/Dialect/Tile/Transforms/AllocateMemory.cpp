@@ -149,6 +149,13 @@ LogicalResult TileAllocateMemoryPass::allocate(KernelOp kernel) {
     return placement;
   };
   Placement placement = placeAll();
+  // Only where it has to be: tile-verify-sync cannot follow every condition
+  // under which a pipeline loads, and refuses what it cannot follow.
+  bool slotsEndWithLoops = reuse && placement.bytes > limit;
+  if (slotsEndWithLoops) {
+    lifetimes = getSharedLifetimes(kernel, slotsEndWithLoops);
+    placement = placeAll();
+  }
   // Conversions in pieces, first of the size by which the others fit, then of
   // smaller ones (buffers that live at other times may lie in between).
   int64_t scratch = getLargestConvertScratch(kernel);
@@ -161,7 +168,7 @@ LogicalResult TileAllocateMemoryPass::allocate(KernelOp kernel) {
       return failure();
     if (!*changed)
       continue;
-    lifetimes = getSharedLifetimes(kernel);
+    lifetimes = getSharedLifetimes(kernel, slotsEndWithLoops);
     placement = placeAll();
   }
   if (placement.bytes > limit)

@@ -23,7 +23,8 @@ static bool isSteady(Operation *op) {
 namespace {
 class LifetimeBuilder {
 public:
-  explicit LifetimeBuilder(KernelOp kernel) : kernel(kernel) {
+  LifetimeBuilder(KernelOp kernel, bool slotsEndWithLoops)
+      : kernel(kernel), slotsEndWithLoops(slotsEndWithLoops) {
     number(kernel);
     collectNestedAccesses(kernel, accesses);
   }
@@ -146,7 +147,7 @@ private:
 
   /// Position of the first wait behind `copy`; the end of the kernel if none.
   int64_t getNextWait(CopyAsyncOp copy) {
-    Operation *loop = getLoopAhead(copy);
+    Operation *loop = slotsEndWithLoops ? getLoopAhead(copy) : nullptr;
     int64_t position = end[kernel];
     kernel.walk([&](Operation *op) {
       auto onBarrier = dyn_cast<BarrierWaitOp>(op);
@@ -176,12 +177,14 @@ private:
   }
 
   KernelOp kernel;
+  bool slotsEndWithLoops;
   SmallVector<BufferAccess> accesses;
   llvm::DenseMap<Operation *, int64_t> begin, end;
   int64_t next = 0;
 };
 } // namespace
 
-SmallVector<SharedLifetime> mlir::tile::getSharedLifetimes(KernelOp kernel) {
-  return LifetimeBuilder(kernel).run();
+SmallVector<SharedLifetime>
+mlir::tile::getSharedLifetimes(KernelOp kernel, bool slotsEndWithLoops) {
+  return LifetimeBuilder(kernel, slotsEndWithLoops).run();
 }

@@ -128,7 +128,47 @@ func.func @in_flight(%A: memref<?xf32>, %C: memref<?xf32>) {
 
 // -----
 
-// A pipeline waits for what it loads ahead: behind its loop the slots are free.
+// Memory under way is taken until the next wait, which is not in sight behind a pipeline.
+// CHECK-LABEL: func.func @under_way
+func.func @under_way(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  // CHECK: tile.kernel {{.*}}tile.shared_bytes = 1536 : i64
+  tile.kernel "k" grid(%c1) threads(64) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %last = arith.subi %n, %one : i32
+    // CHECK: tile.alloc "A_shared" {tile.shared_offset = 1024 : i64
+    // CHECK: tile.alloc "C_shared" {tile.shared_offset = 0 : i64}
+    %s = tile.alloc "A_shared" {tile.slots = 2 : i64} : !tile.buffer<2x64xf32, shared>
+    %t = tile.alloc "C_shared" : !tile.buffer<256xf32, shared>
+    %f = tile.alloc "sum" : !tile.buffer<256xf32, fragment>
+    %first = tile.subview %s[%c0, %c0] [1, 64] : !tile.buffer<2x64xf32, shared> to !tile.buffer<64xf32, shared>
+    tile.copy_async %A[%c0] [64] to %first[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+    tile.async_commit
+    scf.for %k = %c0 to %n step %one : i32 {
+      tile.async_wait {pending = 0 : i64}
+      %slot = arith.andi %k, %one : i32
+      %here = tile.subview %s[%slot, %c0] [1, 64] : !tile.buffer<2x64xf32, shared> to !tile.buffer<64xf32, shared>
+      tile.copy %here[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+      %more = arith.cmpi slt, %k, %last : i32
+      scf.if %more {
+        %other = arith.subi %one, %slot : i32
+        %next = tile.subview %s[%other, %c0] [1, 64] : !tile.buffer<2x64xf32, shared> to !tile.buffer<64xf32, shared>
+        tile.copy_async %A[%k] [64] to %next[%c0] [64] : memref<?xf32> to !tile.buffer<64xf32, shared>
+      } {tile.pipeline = #tile.pipeline<issue, slots = 2, ahead = 1>}
+      tile.async_commit
+    } {tile.pipeline = #tile.pipeline<steady, slots = 2, ahead = 1>}
+    tile.copy %f[%c0] [256] to %t[%c0] [256] : !tile.buffer<256xf32, fragment> to !tile.buffer<256xf32, shared>
+    tile.copy %t[%c0] [256] to %C[%c0] [256] : !tile.buffer<256xf32, shared> to memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// A pipeline waits for what it loads ahead: behind its loop the slots are free, if nothing else fits.
+module attributes {tile.options = #tile.options<{shared_limit = 1024 : i64}>} {
 // CHECK-LABEL: func.func @ahead
 func.func @ahead(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
   %c1 = arith.constant 1 : i32
@@ -163,6 +203,7 @@ func.func @ahead(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
     tile.copy %t[%c0] [256] to %C[%c0] [256] : !tile.buffer<256xf32, shared> to memref<?xf32>
   }
   return
+}
 }
 
 // -----

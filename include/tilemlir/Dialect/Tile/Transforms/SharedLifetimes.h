@@ -31,8 +31,11 @@ struct SharedLifetime {
 
 /// Lifetimes of all shared allocations of `kernel`, in program order. A buffer
 /// whose contents pass from one iteration of a loop to the next, or into or out
-/// of the loop, lives in the whole loop.
-SmallVector<SharedLifetime> getSharedLifetimes(KernelOp kernel);
+/// of the loop, lives in the whole loop. With `slotsEndWithLoops`, slots that a
+/// pipeline loads ahead are free behind its loop, which has waited for all that
+/// it loaded; otherwise from the next wait on.
+SmallVector<SharedLifetime> getSharedLifetimes(KernelOp kernel,
+                                               bool slotsEndWithLoops = false);
 
 /// Bytes of a shared buffer; row-major when its layout is open.
 int64_t getSharedBytes(BufferType type);
