@@ -236,8 +236,8 @@ def dequantized_tasks(target: str) -> Iterator[Task]:
 
     m, n, k = 16, 8192, 8192
     kernels = variants(
-        gemm_dequantized, (m, n, k), target, block_n=[256, 256, 128, 128, 64], splits=[4, 4, 4, 2, 4],
-        groups=[2, 1, 2, 2, 2], num_stages=[4, 8, 4, 7, 4], threads=[256, 256, 128, 256, 128],
+        gemm_dequantized, (m, n, k), target, block_n=[128, 128, 128, 128, 256], splits=[4, 4, 4, 2, 4],
+        groups=[2, 2, 2, 2, 2], num_stages=[2, 3, 4, 7, 4], threads=[128, 128, 128, 256, 256],
     )  # fmt: skip
     a = half(m, k)
     b = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device="cuda")
