@@ -107,8 +107,10 @@ private:
   }
 
   /// Whether `load` may be executed behind `read`: later, in another iteration
-  /// or by another role.
-  static bool mayFollow(Operation *load, Operation *read) {
+  /// or by another role. Roles of the program's own making are branches.
+  bool mayFollow(Operation *load, Operation *read) {
+    if (kernel->hasAttr("tile.explicit"))
+      return true;
     for (Operation *parent = load->getParentOp(); !isa<KernelOp>(parent);
          parent = parent->getParentOp())
       if (isa<LoopLikeOpInterface, WarpSpecializeOp>(parent) &&

@@ -319,3 +319,45 @@ func.func @reads_in_branches(%A: memref<?x64xf16>, %n: i32, %flag: i1) {
   }
   return
 }
+
+// -----
+
+#shared = #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>
+
+// Roles that the program makes itself are branches: the load of one of them may
+// follow the read of another that stands in front of it or behind it.
+// CHECK-LABEL: @reads_of_roles_by_the_program
+// CHECK: scf.if
+// CHECK: tile.copy %
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.barrier_arrive %empty
+// CHECK: } else {
+// CHECK: tile.copy_async
+func.func @reads_of_roles_by_the_program(%A: memref<64x64xf16>, %n: i32, %first: i1) {
+  tile.kernel "k" grid(%n) threads(256) attributes {tile.explicit} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %f = tile.alloc "f" : !tile.buffer<64x64xf16, fragment>
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #shared>
+    %full = tile.alloc "full" {tile.shared_offset = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %full {arrivals = 1 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    %empty = tile.alloc "empty" {tile.shared_offset = 8200 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.barrier_init %empty {arrivals = 128 : i64} : !tile.buffer<1x!tile.barrier, shared>
+    tile.sync_threads
+    scf.if %first {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        tile.barrier_wait %full[%c0], %k : !tile.buffer<1x!tile.barrier, shared>
+        tile.copy %a[%c0, %c0] [64, 64] to %f[%c0, %c0] [64, 64] : !tile.buffer<64x64xf16, shared, #shared> to !tile.buffer<64x64xf16, fragment>
+        tile.barrier_arrive %empty[%c0] thread : !tile.buffer<1x!tile.barrier, shared>
+      }
+    } else {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        tile.barrier_wait %empty[%c0], %k : !tile.buffer<1x!tile.barrier, shared>
+        tile.barrier_arrive %full[%c0] single {expect = 8192 : i64} : !tile.buffer<1x!tile.barrier, shared>
+        tile.copy_async %A[%c0, %c0] [64, 64] to %a[%c0, %c0] [64, 64] barrier %full[%c0] : !tile.buffer<1x!tile.barrier, shared> {choice = #tile.choice<tma, "">} : memref<64x64xf16> to !tile.buffer<64x64xf16, shared, #shared>
+      }
+    }
+  }
+  return
+}
