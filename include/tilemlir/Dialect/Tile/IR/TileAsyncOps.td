@@ -163,7 +163,8 @@ def Tile_FenceProxyOp : Tile_Op<"fence_proxy", [MemoryEffects<[MemRead, MemWrite
   let summary = "order ordinary accesses to shared memory before asynchronous ones";
   let description = [{
     Each thread that wrote executes it, before the barrier that lets the TMA
-    store or the `wgmma` start. `fence.proxy.async.shared::cta`.
+    store or the `wgmma` start; and each thread that read, before the barrier
+    that lets TMA load into the same memory. `fence.proxy.async.shared::cta`.
     ```mlir
     tile.fence_proxy
     ```
