@@ -534,3 +534,21 @@ def loaded_in_an_inner_loop(stages, inner):
             T.copy(tile, y)
 
     return kernel
+
+
+def one_iteration_inside(stages):
+    """A pipelined loop of one iteration fills a fragment that the loop around it uses."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((4, 32), "int32"), b: T.Tensor((4, 32), "int32"), x: T.Tensor((4, 32), "int32"),
+               y: T.Tensor((4, 32), "int32")):  # fmt: skip
+        with T.Kernel(1, threads=128) as _:
+            held = T.alloc_fragment((4, 32), "int32")
+            for _ in T.Pipelined(2, num_stages=stages):
+                for _ in T.Pipelined(1, num_stages=stages):
+                    T.copy(a, held)
+                    T.copy(held, x)
+                    T.copy(b, held)
+                T.copy(held, y)
+
+    return kernel

@@ -293,3 +293,11 @@ def test_loaded_in_an_inner_loop(run, stages, inner):
     expected = np.zeros((64, 32))
     expected[:, :3] = a[:, 1:]
     np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("stages", [0, 1, 3])
+def test_one_iteration_inside(run, stages):
+    a, b = whole(4, 32, dtype=np.int32), whole(4, 32, dtype=np.int32)
+    x, y = run(programs.one_iteration_inside(stages), [a, b], [((4, 32), torch.int32)] * 2)
+    np.testing.assert_array_equal(x, a)
+    np.testing.assert_array_equal(y, b)

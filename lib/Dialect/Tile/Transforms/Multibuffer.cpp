@@ -164,6 +164,9 @@ static void dissolveSingleIterations(KernelOp kernel) {
       loops.push_back(loop);
   });
   for (PipelinedOp loop : loops) {
+    // They stay together in the order of a loop around them.
+    for (Operation &op : *loop.getBodyBlock())
+      inheritPosition(&op, loop);
     loop.getInductionVar().replaceAllUsesWith(loop.getLower());
     loop->getBlock()->getOperations().splice(
         loop->getIterator(), loop.getBodyBlock()->getOperations());

@@ -31,6 +31,14 @@ void mlir::tile::recordOrder(KernelOp kernel) {
   });
 }
 
+void mlir::tile::inheritPosition(Operation *op, PipelinedOp loop) {
+  Attribute position = loop->getAttr(kPosition);
+  if (position && isScheduled(op))
+    op->setAttr(kPosition, position);
+  else
+    op->removeAttr(kPosition);
+}
+
 void mlir::tile::eraseOrder(KernelOp kernel) {
   kernel.walk([](Operation *op) { op->removeAttr(kPosition); });
 }
@@ -475,11 +483,9 @@ ExpandedPipeline PipelineExpander::expand(bool needsLastSlot) {
   if (ChoiceAttr choice = loop.getChoiceAttr())
     steady->setAttr("tile.loop_choice", choice);
   // What the loop has become stays together in the order of a loop around it.
-  if (Attribute position = loop->getAttr(kPosition))
-    for (Operation *op = loop->getPrevNode(); op && op != front;
-         op = op->getPrevNode())
-      if (isScheduled(op))
-        op->setAttr(kPosition, position);
+  for (Operation *op = loop->getPrevNode(); op && op != front;
+       op = op->getPrevNode())
+    inheritPosition(op, loop);
   loop.erase();
   return result;
 }

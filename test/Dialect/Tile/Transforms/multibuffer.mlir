@@ -433,3 +433,37 @@ func.func @once(%A: memref<64x64xf16>) {
   }
   return
 }
+
+// -----
+
+#fragment = #tile.fragment_layout<[4, 32], threads = [(32, 1, 1), (4, 0, 1)], registers = []>
+
+// A loop that runs once is dissolved: what it does stays together, in its place
+// in the order of the loop around it.
+// CHECK-LABEL: @one_iteration_inside
+// CHECK: scf.for
+// CHECK-NEXT: tile.copy %arg0
+// CHECK-NEXT: tile.copy %f{{.*}} to %arg1
+// CHECK-NEXT: tile.copy %arg2
+// CHECK-NEXT: tile.copy %f{{.*}} to %arg3
+// CHECK-NEXT: }
+func.func @one_iteration_inside(%A: memref<4x32xi32>, %B: memref<4x32xi32>, %C: memref<4x32xi32>, %D: memref<4x32xi32>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  tile.kernel "k" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %f = tile.alloc "f" : !tile.buffer<4x32xi32, fragment, #fragment>
+    tile.pipelined %c0 to %c2 stages(1) attributes {choice = #tile.choice<serial, "one slot", {slots = 1 : i64}>, order = array<i64: 0, 1>, stage = array<i64: 0, 0>} {
+    ^bb0(%k: i32):
+      tile.pipelined %c0 to %c1 stages(1) attributes {choice = #tile.choice<serial, "one iteration", {slots = 1 : i64}>, order = array<i64: 0, 1, 2>, stage = array<i64: 0, 0, 0>} {
+      ^bb0(%j: i32):
+        tile.copy %A[%c0, %c0] [4, 32] to %f[%c0, %c0] [4, 32] : memref<4x32xi32> to !tile.buffer<4x32xi32, fragment, #fragment>
+        tile.copy %f[%c0, %c0] [4, 32] to %B[%c0, %c0] [4, 32] : !tile.buffer<4x32xi32, fragment, #fragment> to memref<4x32xi32>
+        tile.copy %C[%c0, %c0] [4, 32] to %f[%c0, %c0] [4, 32] : memref<4x32xi32> to !tile.buffer<4x32xi32, fragment, #fragment>
+      }
+      tile.copy %f[%c0, %c0] [4, 32] to %D[%c0, %c0] [4, 32] : !tile.buffer<4x32xi32, fragment, #fragment> to memref<4x32xi32>
+    }
+  }
+  return
+}

@@ -21,6 +21,10 @@ SmallVector<Operation *> getProducers(PipelinedOp loop);
 /// in it is expanded.
 void recordOrder(KernelOp kernel);
 
+/// Gives `op`, which is executed in the place of `loop`, its note of
+/// `recordOrder`.
+void inheritPosition(Operation *op, PipelinedOp loop);
+
 /// Removes the notes of `recordOrder`.
 void eraseOrder(KernelOp kernel);
 
