@@ -33,6 +33,8 @@ def stage_names(target: Target, available: bool = False) -> tuple[str, ...]:
     """
     if target.is_cpu:
         return _CPU_STAGES
+    if target.is_simulated:  # PTX is what the simulator runs: nothing is assembled
+        return _GPU_STAGES[:-1]
     return _GPU_STAGES if not available or toolchain.find_disassembler() else _GPU_STAGES[:-1]
 
 
@@ -41,7 +43,8 @@ class Stages(Mapping[str, str]):
 
     ``tile`` is what the tracer wrote, ``tile_scheduled`` the same after all tile passes, ``tile_gpu`` the hardware
     level with registers, ``nvvm`` and ``llvm`` the last two levels, ``ptx`` and ``sass`` the results (``sass`` is
-    listed only where a disassembler is installed). The CPU has ``tile`` and ``llvm``.
+    listed only where a disassembler is installed, and never for the simulator, which runs PTX). The CPU has ``tile``
+    and ``llvm``.
     """
 
     def __init__(self, target: Target, lowered: Lowered, disassemble: Callable[[], str]) -> None:
