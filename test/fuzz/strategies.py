@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from fuzz.kernels import KernelDrawer
 from fuzz.operands import Operands
 from fuzz.program import Program
+from fuzz.work import work
+
+#: Work (see ``work``) of a program that the simulator finishes in less than a minute.
+MOST_WORK = 8e6
 
 
 @st.composite
@@ -28,10 +33,12 @@ def programs(draw: Callable[[Any], Any], schedule: bool = True) -> Program:
         kernels.append(KernelDrawer(draw, operands, number).kernel())
         operands.next_kernel()
     seed = draw(st.integers(0, 9999))
-    return Program(
+    program = Program(
         tuple(operands.tensors),
         tuple(operands.scalars),
         tuple(kernels),
         seed,
         draw(st.integers(0, 99)) if schedule else 0,
     )
+    assume(work(program) <= MOST_WORK)
+    return program

@@ -21,6 +21,7 @@ from fuzz.program import (
     Buffer,
     Const,
     Copy,
+    Dim,
     Fill,
     Gemm,
     If,
@@ -30,6 +31,7 @@ from fuzz.program import (
     Parallel,
     Program,
     Region,
+    Scalar,
     Tensor,
     Var,
     features,
@@ -37,6 +39,7 @@ from fuzz.program import (
 from fuzz.reduction import reduced
 from fuzz.reference import InvalidProgram, Reference
 from fuzz.source import source
+from fuzz.work import work
 
 WHOLE = Region("s_1")
 
@@ -128,6 +131,33 @@ def test_comparison_within_errors_is_unknown():
         values.Value(single, np.array([1.9, 300.0]), np.array([0.2, 0.0])), elements.ELEMENTS["int8"]
     )
     assert np.isinf(whole.errors).all()
+
+
+def test_work_counts_iterations_blocks_and_products():
+    element = Load("s_1", (Var("p"),), "float32")
+    body = (
+        Copy(Region("A0"), WHOLE),
+        Loop(
+            "serial",
+            "i_1",
+            0,
+            Binary("+", Var("bx"), Const(2)),  # most: 4
+            (
+                Gemm("s_1", "s_2", "s_3", precision="ieee"),
+                Loop("pipelined", "i_2", 0, Var("x0"), (Gemm("s_1", "s_2", "s_3"), Fill("s_3", 0)), 2),
+                Parallel(("p",), (8,), (Assign(element, Const(1.0)),)),
+            ),
+        ),
+    )
+    shapes = {"s_1": (8, 16), "s_2": (16, 4), "s_3": (8, 4)}
+    buffers = tuple(Buffer(name, "shared", shape, "float32") for name, shape in shapes.items())
+    kernel = Kernel(("bx",), ((Dim("n1", 21), 8),), 128, buffers, body)
+    tensors = (Tensor("A0", "float32", (8, 16), "small"), Tensor("R1", "float32", (8, 16)))
+    described = Program(tensors, (Scalar("x0", "int32", 5),), (kernel,))
+    product = 8 * 16 * 4
+    assigned = 4  # the assignment, its target, the index and the number
+    once = product + 5 * (product / 16 + 8 * 4) + 8 * assigned
+    assert work(described) == 3 * (8 * 16 + 4 * once)
 
 
 def test_wrong_values_are_noticed():
