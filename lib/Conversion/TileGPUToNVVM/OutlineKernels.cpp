@@ -193,6 +193,15 @@ Type Outliner::parameterType(unsigned index) {
   return b.getI32Type();
 }
 
+/// Whether the launch of `kernel` begins early, and waits for those in front.
+static bool waitsForLaunches(tile::KernelOp kernel) {
+  return kernel
+      .walk([](tile_gpu::GriddepcontrolWaitOp) {
+        return WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// No second block fits on a multiprocessor: each has too much shared memory.
 static bool isAloneForItsMemory(tile::KernelOp kernel) {
   auto bytes = kernel->getAttrOfType<IntegerAttr>("tile.shared_bytes");
@@ -254,6 +263,8 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
             return orders ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();
+  // Launches in front of this one may still write what it only reads.
+  bool beginsEarly = waitsForLaunches(kernel);
   for (auto &[tensor, binding] : signature.tensors) {
     auto type = cast<MemRefType>(tensor.getType());
     int64_t alignment = std::max<int64_t>(
@@ -277,7 +288,7 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
     if (noalias && (access == tile::Access::Read || !communicates))
       function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                           UnitAttr::get(context));
-    if (access == tile::Access::Read)
+    if (access == tile::Access::Read && !beginsEarly)
       function.setArgAttr(index, LLVM::LLVMDialect::getReadonlyAttrName(),
                           UnitAttr::get(context));
   }
@@ -474,13 +485,10 @@ struct OutlineKernels : tilemlir::impl::TileOutlineKernelsBase<OutlineKernels> {
         parameters.push_back(tile::LaunchParameterAttr::get(
             context, tile::ParameterKind::TensorMap, index, Type(),
             tile::ExprAttr()));
-      bool waits = false;
-      tile::KernelOp body = kernel;
-      body.walk([&](tile_gpu::GriddepcontrolWaitOp) { waits = true; });
       launches.push_back(tile::LaunchAttr::get(
           context, launch.getKernel(), launch.getGrid(), launch.getCluster(),
           launch.getThreads(), launch.getSharedBytes(), launch.getCooperative(),
-          ArrayAttr::get(context, parameters), waits));
+          ArrayAttr::get(context, parameters), waitsForLaunches(kernel)));
     }
     return tile::LaunchPlanAttr::get(context, plan.getName(), plan.getTarget(),
                                      plan.getArguments(), plan.getSymbols(),

@@ -204,9 +204,18 @@ void addPlainInstructions(const Lowering &lowering,
     return std::string("setmaxnreg.") + (more ? "inc" : "dec") +
            ".sync.aligned.u32 " + std::to_string(op.getCount()) + ";";
   });
-  addPlain<tile_gpu::GriddepcontrolWaitOp>(lowering, patterns, [](auto) {
-    return std::string("griddepcontrol.wait;");
-  });
+  // The tensors are operands because memory changes that only the kernel can
+  // reach otherwise, as far as the optimiser knows: loads stay behind it.
+  addInstruction<tile_gpu::GriddepcontrolWaitOp>(
+      lowering, patterns,
+      [](auto op, auto, OpBuilder &, InlineAssembly &assembly) {
+        auto function = op->template getParentOfType<LLVM::LLVMFuncOp>();
+        for (BlockArgument argument : function.getArguments())
+          if (function.getArgAttr(argument.getArgNumber(),
+                                  LLVM::LLVMDialect::getNoAliasAttrName()))
+            assembly.input(argument);
+        return std::string("griddepcontrol.wait;");
+      });
   addPlain<tile_gpu::GriddepcontrolLaunchDependentsOp>(
       lowering, patterns,
       [](auto) { return std::string("griddepcontrol.launch_dependents;"); });

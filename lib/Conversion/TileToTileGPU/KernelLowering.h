@@ -369,6 +369,8 @@ private:
   int64_t assumedAlignment = 16;
   tile_gpu::CacheHint cacheHint = tile_gpu::CacheHint::None;
   int64_t capability = 80;
+  /// The launch may begin before the one in front of it has ended.
+  bool beginsEarly = false;
 };
 
 /// A branch for one thread of the warp in which `isWarp` holds; the block that

@@ -27,6 +27,10 @@ Value KernelLowering::isFetchingThread() {
 LogicalResult KernelLowering::lowerFetchTile(Operation *op) {
   auto fetch = cast<tile::FetchTileOp>(op);
   Location loc = ix.loc();
+  // The launch in front of this one may still count, unless the program waits
+  // for it behind the fetch only.
+  if (beginsEarly && capability >= 90)
+    tile_gpu::GriddepcontrolWaitOp::create(b, loc);
   Value fetches = isFetchingThread();
   Value zero = arith::ConstantIntOp::create(b, loc, 0, 64);
   auto update = [&](tile::AtomicKind kind, int64_t value, Type result,

@@ -7,6 +7,7 @@
 #include "KernelLowering.h"
 
 #include "tilemlir/Conversion/Passes.h"
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/TileGPU/IR/TileGPU.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,6 +47,10 @@ KernelLowering::KernelLowering(tile::KernelOp kernel)
   assumedAlignment = options.getInteger("alignment", 16);
   if (tile::TargetAttr target = tile::getTarget(kernel))
     capability = target.getComputeCapability();
+  beginsEarly =
+      kernel
+          .walk([](tile::DependencyWaitOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
 }
 
 /// Does the loop index a fragment or a local buffer by its variable?

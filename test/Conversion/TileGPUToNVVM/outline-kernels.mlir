@@ -38,6 +38,24 @@ module attributes {tile.target = #tile.target<"sm_80">} {
 
 // -----
 
+// Launches in front of one that begins early may write what it only reads.
+// CHECK: llvm.func @early(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @early(%A: memref<64xi32>, %B: memref<64xi32>) attributes {tile.outputs = array<i64: 1>} {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "early" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %o = arith.constant 0 : i64
+      tile_gpu.griddepcontrol_wait
+      %v = tile_gpu.global_load %A[%o] : memref<64xi32> -> i32
+      tile_gpu.global_store %v, %B[%o] : i32, memref<64xi32>
+    }
+    return
+  }
+}
+
+// -----
+
 // Blocks that order their accesses to memory see what others have written: no promise that nobody else does.
 // CHECK: llvm.func @meet(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64})
 module attributes {tile.target = #tile.target<"sm_90a">} {

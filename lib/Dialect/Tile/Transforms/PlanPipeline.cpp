@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "PipelineSkew.h"
 
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineAnalysis.h"
@@ -258,6 +259,15 @@ void TilePlanPipelinePass::dropSchedule(PipelinedOp loop,
   loop->removeAttr("order");
 }
 
+static Operation *findDependencyWait(PipelinedOp loop) {
+  Operation *result = nullptr;
+  loop.walk([&](DependencyWaitOp wait) {
+    result = wait;
+    return WalkResult::interrupt();
+  });
+  return result;
+}
+
 LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
   llvm::DenseMap<Operation *, UserSchedule> schedules;
   SmallVector<PipelinedOp> loops;
@@ -284,6 +294,11 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     if (!computation)
       continue;
     schedules.erase(found);
+    if (Operation *wait = findDependencyWait(loop)) {
+      dropSchedule(loop, "what comes behind " + describeForUser(wait) +
+                             " needs what earlier launches have written");
+      continue;
+    }
     Skew skew =
         skewLoop(loop, getScheduled(loop), *loop.getStage(), *loop.getOrder());
     if (skew.loop) {
@@ -310,9 +325,16 @@ LogicalResult TilePlanPipelinePass::planKernel(KernelOp kernel) {
     return success();
   }
 
+  auto whyNotAhead = [&](Operation *op) -> std::optional<std::string> {
+    if (Operation *wait =
+            findDependencyWait(op->getParentOfType<PipelinedOp>()))
+      return describeForUser(wait) +
+             " in the loop waits for what earlier launches have written";
+    return whyNotEarly(op);
+  };
   SmallVector<RunAheadPlan> plans;
   while (true) {
-    plans = planRunAhead(kernel, whyNotEarly);
+    plans = planRunAhead(kernel, whyNotAhead);
     bool changed = false;
     for (const RunAheadPlan &plan : plans) {
       PipelinedOp loop = plan.loop;

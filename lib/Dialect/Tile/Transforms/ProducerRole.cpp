@@ -146,6 +146,15 @@ ProducerPlan mlir::tile::planProducerRole(KernelOp kernel,
     return refuse(why);
 
   ClonableValues clonable(kernel);
+  std::string whyNoWait;
+  kernel.walk([&](DependencyWaitOp wait) {
+    if (std::optional<std::string> reason = clonable.whyNotReached(wait))
+      whyNoWait = "the producer role would have to wait for earlier launches, "
+                  "too, but of " +
+                  describeForUser(wait) + ", " + *reason;
+  });
+  if (!whyNoWait.empty())
+    return refuse(whyNoWait);
   result.plans =
       planProducer(kernel, [&](Operation *op) -> std::optional<std::string> {
         if (std::optional<std::string> reason = whyNot(op))

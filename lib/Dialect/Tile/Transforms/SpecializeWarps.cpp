@@ -5,6 +5,7 @@
 // copy. Local variables are per thread, so that each role has its own.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/AsyncGroups.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
@@ -43,7 +44,8 @@ static SmallVector<Operation *> getProgram(Block &top) {
 /// Why the program cannot be split although copies are marked for a producer;
 /// tile-plan-pipeline does not mark such programs.
 static LogicalResult verifySplit(KernelOp kernel,
-                                 ArrayRef<Operation *> produced) {
+                                 ArrayRef<Operation *> produced,
+                                 ArrayRef<Operation *> waits) {
   ClonableValues clonable(kernel);
   for (Operation *op : produced) {
     std::optional<std::string> reason = clonable.whyNotReached(op);
@@ -52,6 +54,9 @@ static LogicalResult verifySplit(KernelOp kernel,
     if (reason)
       return op->emitError("cannot be left to a producer role: ") << *reason;
   }
+  for (Operation *wait : waits)
+    if (std::optional<std::string> reason = clonable.whyNotReached(wait))
+      return wait->emitError("cannot be done by a producer role: ") << *reason;
   if (kernel.getThreads() % 128 != 0)
     return kernel.emitError("cannot be split into roles: ")
            << kernel.getThreads() << " threads are no whole warp groups";
@@ -71,11 +76,16 @@ static LogicalResult specialize(KernelOp kernel) {
   });
   if (produced.empty())
     return success();
-  if (failed(verifySplit(kernel, produced)))
+  // What earlier launches have written is loaded behind the waits for them.
+  SmallVector<Operation *> waits;
+  kernel.walk([&](DependencyWaitOp wait) { waits.push_back(wait); });
+  if (failed(verifySplit(kernel, produced, waits)))
     return failure();
 
   Block *top = kernel.getBodyBlock();
-  ProgramSlice slice(kernel.getBody(), produced);
+  SmallVector<Operation *> loading(produced);
+  llvm::append_range(loading, waits);
+  ProgramSlice slice(kernel.getBody(), loading);
   SmallVector<Operation *> program = getProgram(*top);
 
   OpBuilder builder = OpBuilder::atBlockEnd(top);
@@ -88,7 +98,7 @@ static LogicalResult specialize(KernelOp kernel) {
   Block *producer = &split.getRegions()[0].emplaceBlock();
   Block *consumer = &split.getRegions()[1].emplaceBlock();
 
-  // The producer: a copy, reduced to its loads.
+  // The producer: a copy, reduced to its loads and what they wait for.
   IRMapping mapping;
   OpBuilder inProducer = OpBuilder::atBlockEnd(producer);
   for (Operation *op : program)

@@ -731,3 +731,54 @@ func.func @inside_of_another_loop(%A: memref<1024x64xf16>, %B: memref<64x64xf16>
   }
   return
 }
+
+// -----
+
+// Nothing is loaded ahead of a wait for earlier launches, which may have written it.
+// CHECK-LABEL: func.func @waits
+func.func @waits(%A: memref<?xf32>, %C: memref<?xf32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  tile.kernel "waits" grid(%c1) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %a = tile.alloc "A_shared" : !tile.buffer<64xf32, shared>
+    // CHECK: stages(3) {{.*}}not_ahead = [{{.*}}dependency_wait{{.*}} in the loop waits for what earlier launches have written
+    // CHECK-NOT: tile.ahead
+    tile.pipelined %c0 to %n stages(3) {
+    ^bb0(%k: i32):
+      tile.dependency_wait
+      tile.copy %A[%k] [64] to %a[%c0] [64] {choice = #tile.choice<cp_async, "16 bytes">} : memref<?xf32> to !tile.buffer<64xf32, shared>
+      tile.copy %a[%c0] [64] to %C[%k] [64] : !tile.buffer<64xf32, shared> to memref<?xf32>
+    }
+    // CHECK: return
+  }
+  return
+}
+
+// -----
+
+// The thread of a producer would have to know when to wait.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  // CHECK-LABEL: func.func @waits_by_thread
+  func.func @waits_by_thread(%A: memref<1024x64xf16>, %C: memref<?xf16>, %n: i32) {
+    %c1 = arith.constant 1 : i32
+    tile.kernel "waits_by_thread" grid(%c1) threads(128) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+      %t = tile.thread_id 0 : i32
+      %first = arith.cmpi eq, %t, %c0 : i32
+      scf.if %first {
+        tile.dependency_wait
+      }
+      // CHECK: no producer role: the producer role would have to wait for earlier launches, too, but of dependency_wait{{.*}}, its condition cannot be known ahead: it depends on the thread
+      tile.pipelined %c0 to %n stages(2) {
+      ^bb0(%k: i32):
+        tile.copy %A[%k, %c0] [64, 64] to %a[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "by hand">} : memref<1024x64xf16> to !tile.buffer<64x64xf16, shared>
+        %x = tile.load %a[%c0, %c0] : !tile.buffer<64x64xf16, shared> -> f16
+        tile.print "x"(%x : f16)
+      }
+    }
+    return
+  }
+}

@@ -31,3 +31,24 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @wait(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "wait" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      %t = tile.thread_id 0 : i32
+      %first = arith.cmpi eq, %t, %c0 : i32
+      scf.if %first {
+        // expected-error@+1 {{cannot be done by a producer role: its condition cannot be known ahead: it depends on the thread, and a producer has other threads}}
+        tile.dependency_wait
+      }
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    return
+  }
+}

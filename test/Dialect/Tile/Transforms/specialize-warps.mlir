@@ -202,3 +202,33 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+// What the producer loads may come from launches in front: it waits for them, as the consumers do.
+#layout = #tile.shared_layout<order = [2, 1, 0], panel = 64, swizzle = 128>
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @waits(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "waits"
+    tile.kernel "waits" grid(%c8) threads(256) {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.warp_specialize
+      // CHECK-NEXT: tile.dependency_wait
+      // CHECK-NEXT: tile.copy
+      // CHECK-NEXT: tile.dependency_wait
+      // CHECK-NEXT: }, {
+      // CHECK-NEXT: tile.dependency_wait
+      // CHECK-NEXT: tile.load
+      // CHECK: tile.dependency_wait
+      tile.dependency_wait
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+      %first = tile.load %a[%c0, %c0] : !tile.buffer<128x64xf16, shared> -> f16
+      tile.print "first"(%first : f16)
+      tile.dependency_wait
+    }
+    return
+  }
+}
