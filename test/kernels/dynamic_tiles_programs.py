@@ -3,7 +3,7 @@
 import numpy as np
 import tilemlir.language as T
 
-__all__ = ["expected_product", "product", "sum_of_product", "visits"]
+__all__ = ["around_groups", "expected_product", "product", "sum_of_product", "visits"]
 
 
 def visits(extents, workers, order=None):
@@ -19,6 +19,24 @@ def visits(extents, workers, order=None):
                 for lane in T.Parallel(1):
                     T.atomic_add(counts[i, j, k + lane], 1)
                     blocks[i, j, k + lane] = block
+
+    return kernel
+
+
+def around_groups(tiles, workers):
+    """A loop around code of a warp group, between code of others."""
+
+    @T.prim_func
+    def kernel(counts: T.Tensor((tiles,), "int32"), ends: T.Tensor((2,), "int32")):
+        with T.Kernel(workers, threads=256) as block:
+            with T.ws(0):
+                ends[0] = 1
+            for (i,) in T.Persistent([tiles], workers, block, dynamic=True):
+                with T.ws(1):
+                    for lane in T.Parallel(1):
+                        T.atomic_add(counts[i + lane], 1)
+            with T.ws(1):
+                ends[1] = 2
 
     return kernel
 

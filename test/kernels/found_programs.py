@@ -1,4 +1,4 @@
-"""Programs that the fuzzer found wrong, cut down to what mattered."""
+"""Programs that the fuzzer, or a review, found wrong, cut down to what mattered."""
 
 import tilemlir.language as T
 
@@ -550,5 +550,24 @@ def one_iteration_inside(stages):
                     T.copy(held, x)
                     T.copy(b, held)
                 T.copy(held, y)
+
+    return kernel
+
+
+def masked_behind_a_store():
+    """A masked store puts back what another one, under a condition of its own, has overwritten."""
+
+    @T.prim_func
+    def kernel(a: T.Tensor((64, 192), "float32"), n: T.int32, c: T.Tensor((64, 192), "float32")):
+        with T.Kernel(1, threads=128) as _:
+            held = T.alloc_fragment((64, 64), "float32")
+            for k in T.serial(3):
+                T.copy(a[0, k * 64], held)
+                for i, j in T.Parallel(64, 64):
+                    x = held[i, j]
+                    if x > 0:
+                        held[i, j] = -1.0
+                    held[i, j] = T.if_then_else(k * 64 + j < n, x, 0.0)
+                T.copy(held, c[0, k * 64])
 
     return kernel

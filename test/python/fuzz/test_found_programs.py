@@ -301,3 +301,10 @@ def test_one_iteration_inside(run, stages):
     x, y = run(programs.one_iteration_inside(stages), [a, b], [((4, 32), torch.int32)] * 2)
     np.testing.assert_array_equal(x, a)
     np.testing.assert_array_equal(y, b)
+
+
+@pytest.mark.parametrize("n", [0, 100, 192])
+def test_masked_behind_a_store(run, n):
+    a = whole(64, 192)
+    (c,) = run(programs.masked_behind_a_store(), [a, n], [((64, 192), torch.float32)])
+    np.testing.assert_array_equal(c, np.where(np.arange(192) < n, a, 0))

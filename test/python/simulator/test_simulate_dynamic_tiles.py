@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tilemlir as tile
-from dynamic_tiles_programs import expected_product, product, sum_of_product, visits
+from dynamic_tiles_programs import around_groups, expected_product, product, sum_of_product, visits
 from tilemlir.simulator import Settings, simulate
 
 generator = np.random.default_rng()
@@ -55,3 +55,15 @@ def test_loads_of_tiles(stages, dynamic):
         result = simulate(kernel, a, b, d, c, settings=Settings(seed=seed))
         assert result.report.ok, str(result.report)
         np.testing.assert_array_equal(c, a.astype(np.float64) @ b + d)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+def test_around_groups(arch):
+    """With roles of the program's own, all threads take a tile over together."""
+    kernel = tile.compile(around_groups(10, 3), target={"kind": "simulator", "arch": arch})
+    for seed in range(3):
+        counts, ends = np.zeros(10, np.int32), np.zeros(2, np.int32)
+        result = simulate(kernel, counts, ends, settings=Settings(seed=seed))
+        assert result.report.ok, str(result.report)
+        np.testing.assert_array_equal(counts, 1)
+        np.testing.assert_array_equal(ends, [1, 2])

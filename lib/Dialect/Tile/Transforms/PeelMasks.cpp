@@ -125,6 +125,7 @@ void MaskPeeler::removeDecided() {
   findMasks();
   // Inner masks come before those around them.
   SmallVector<Mask> open;
+  bool removed = false;
   for (const Mask &mask : masks) {
     std::optional<bool> value;
     for (bool candidate : {mask.keeps, !mask.keeps}) {
@@ -139,10 +140,16 @@ void MaskPeeler::removeDecided() {
     });
     if (!value || (holdsOthers && *value != mask.keeps))
       open.push_back(mask);
-    else
+    else {
+      // What is not kept goes with its masks.
+      llvm::erase_if(open, [&](const Mask &other) {
+        return mask.op->isProperAncestor(other.op);
+      });
       keepSide(mask.op, *value);
+      removed = true;
+    }
   }
-  if (open.size() != masks.size())
+  if (removed)
     eraseDead(*loop.getBodyBlock());
 }
 
@@ -157,8 +164,12 @@ static bool isIdentity(StoreOp store) {
 
 /// What stays of a body without its masks.
 static void simplifyBody(Block &body) {
-  SmallVector<StoreOp> stores(body.getOps<StoreOp>());
-  if (stores.size() == 1 && isIdentity(stores.front()))
+  // Another store may come between what it puts back and what it finds, also
+  // from inside of a condition.
+  SmallVector<StoreOp> stores;
+  body.walk([&](StoreOp store) { stores.push_back(store); });
+  if (stores.size() == 1 && stores.front()->getBlock() == &body &&
+      isIdentity(stores.front()))
     stores.front().erase();
   eraseDead(body);
 }

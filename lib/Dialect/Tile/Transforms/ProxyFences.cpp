@@ -203,8 +203,8 @@ private:
   /// Operations in front of which a fence must have been executed.
   static bool isBoundary(Operation *op) {
     return isa<SyncThreadsOp, WarpSyncOp, BarrierArriveOp, BarrierWaitOp,
-               NamedArriveOp, CopyAsyncOp, GemmAsyncOp, MmaWaitOp, FenceProxyOp,
-               BulkWaitOp>(op);
+               NamedArriveOp, ClusterArriveOp, ClusterWaitOp, CopyAsyncOp,
+               GemmAsyncOp, MmaWaitOp, FenceProxyOp, BulkWaitOp>(op);
   }
 
   static bool holdsBoundary(Operation *op) {

@@ -121,8 +121,13 @@ LogicalResult mlir::tile::insertTileNumbers(KernelOp kernel) {
   });
   if (shares.empty())
     return success();
-  auto all = kernel.getBodyBlock()->getOps<WarpSpecializeOp>();
-  if (all.empty()) {
+  WarpSpecializeOp roles;
+  for (auto split : kernel.getBodyBlock()->getOps<WarpSpecializeOp>())
+    if (llvm::any_of(shares.front().second, [&](ShareTileOp share) {
+          return split->isAncestor(share);
+        }))
+      roles = split;
+  if (!roles) {
     for (auto &[counter, list] : shares) {
       OpBuilder builder = OpBuilder::atBlockBegin(kernel.getBodyBlock());
       AllocOp numbers = allocateNumbers(builder, kernel.getLoc(), "tile_number",
@@ -132,7 +137,6 @@ LogicalResult mlir::tile::insertTileNumbers(KernelOp kernel) {
     }
     return success();
   }
-  WarpSpecializeOp roles = *all.begin();
   int64_t consumerWarps = 0;
   for (Attribute role : roles.getRoles())
     if (cast<RoleAttr>(role).getKind() == RoleKind::Consumer)

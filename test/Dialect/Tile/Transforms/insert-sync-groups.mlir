@@ -119,3 +119,31 @@ func.func @stores_from_a_ring(%A: memref<64x64xf16>, %B: memref<64x64xf16>) {
   }
   return
 }
+
+// Blocks of a cluster meet between two writes: what was written first is visible to TMA when they have met.
+// CHECK-LABEL: func.func @writes_around_a_meeting
+// CHECK: tile.fill %a
+// CHECK-NEXT: tile.fence_proxy
+// CHECK-NEXT: tile.cluster_arrive
+// CHECK-NEXT: tile.cluster_wait
+// CHECK-NEXT: tile.fill %b
+// CHECK-NEXT: tile.fence_proxy
+// CHECK: tile.copy_async %a
+func.func @writes_around_a_meeting(%A: memref<64x64xf16>, %B: memref<64x64xf16>) {
+  %c2 = arith.constant 2 : i32
+  tile.kernel "writes_around_a_meeting" grid(%c2) threads(128) attributes {cluster = array<i64: 2>} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1.0 : f16
+    %a = tile.alloc "a" {tile.shared_offset = 0 : i64} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    %b = tile.alloc "b" {tile.shared_offset = 8192 : i64} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>
+    tile.fill %a, %one : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>, f16
+    tile.cluster_arrive
+    tile.cluster_wait
+    tile.fill %b, %one : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>>, f16
+    tile.copy_async %a[%c0, %c0] [64, 64] to %A[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>> to memref<64x64xf16>
+    tile.sync_threads
+    tile.copy_async %b[%c0, %c0] [64, 64] to %B[%c0, %c0] [64, 64] {choice = #tile.choice<tma, "">} : !tile.buffer<64x64xf16, shared, #tile.shared_layout<order = [1, 0], panel = 64, swizzle = 128>> to memref<64x64xf16>
+  }
+  return
+}

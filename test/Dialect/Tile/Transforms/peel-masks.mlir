@@ -354,3 +354,83 @@ func.func @start(%n: i32) {
   }
   return
 }
+
+// -----
+
+// Another store comes between what a store without its mask puts back and what it finds: it stays.
+// CHECK-LABEL: func.func @behind_a_store
+func.func @behind_a_store(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %zero = arith.constant 0.0 : f32
+    %minus = arith.constant -1.0 : f32
+    %s = tile.alloc "s" : !tile.buffer<64x64xf32, fragment>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      // CHECK: no mask: runs
+      // CHECK: %[[X:.*]] = tile.load
+      // CHECK: scf.if
+      // CHECK-NEXT: tile.store
+      // CHECK: tile.store %[[X]]
+      // CHECK: masked: runs
+      tile.parallel [64, 64] {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %s[%i, %j] : !tile.buffer<64x64xf32, fragment> -> f32
+        %positive = arith.cmpf ogt, %x, %zero : f32
+        scf.if %positive {
+          tile.store %minus, %s[%i, %j] : f32, !tile.buffer<64x64xf32, fragment>
+        }
+        %q0 = arith.muli %k, %c64 : i32
+        %q = arith.addi %q0, %j : i32
+        %seen = arith.cmpi slt, %q, %n : i32
+        %z = arith.select %seen, %x, %zero : f32
+        tile.store %z, %s[%i, %j] : f32, !tile.buffer<64x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A mask that hides nothing goes, with those on the side that it hid; the others are looked at all the same.
+// CHECK-LABEL: func.func @mask_of_a_mask
+func.func @mask_of_a_mask(%n: i32, %m: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %zero = arith.constant 0.0 : f32
+    %seven = arith.constant 7.0 : f32
+    %s = tile.alloc "s" : !tile.buffer<64x64xf32, fragment>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      // CHECK: masked: runs
+      // CHECK: %[[X:.*]] = tile.load
+      // CHECK-NEXT: arith.muli
+      // CHECK-NEXT: arith.addi
+      // CHECK-NEXT: arith.cmpi
+      // CHECK-NEXT: arith.select %{{.*}}, %[[X]]
+      tile.parallel [64, 64] {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %s[%i, %j] : !tile.buffer<64x64xf32, fragment> -> f32
+        %inside = arith.cmpi slt, %j, %c64 : i32
+        %y = scf.if %inside -> f32 {
+          scf.yield %x : f32
+        } else {
+          %early = arith.cmpi slt, %k, %m : i32
+          %w = arith.select %early, %seven, %zero : f32
+          scf.yield %w : f32
+        }
+        %q0 = arith.muli %k, %c64 : i32
+        %q = arith.addi %q0, %j : i32
+        %seen = arith.cmpi slt, %q, %m : i32
+        %z = arith.select %seen, %y, %zero : f32
+        tile.store %z, %s[%i, %j] : f32, !tile.buffer<64x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
