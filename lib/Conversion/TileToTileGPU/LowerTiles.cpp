@@ -77,9 +77,15 @@ LogicalResult KernelLowering::lowerShareTile(Operation *op) {
     }
     meetThreads();
   }
+  // From one lane, so that the backend knows that the warp agrees. Only that
+  // lane reads a slot, which the warp gives back: compute-sanitizer's racecheck
+  // takes an arrival for that of its own thread, and would find the others'
+  // reads unordered, although they meet the arriving thread first.
+  Value reads;
+  if (share.getSlot())
+    reads = ix.equal(ix.bitAnd(threadId(), layout::kWarpSize - 1), 0);
   Value number = tile_gpu::SharedLoadOp::create(b, loc, b.getI32Type(), address,
-                                                offset, Value(), alignment);
-  // From one lane, so that the backend knows that the warp agrees.
+                                                offset, reads, alignment);
   Value uniform = tile_gpu::ShuffleOp::create(b, loc, number.getType(),
                                               tile_gpu::ShuffleKind::Index,
                                               number, ix.i32(0));

@@ -62,3 +62,23 @@ func.func @never_early(%counter: memref<1xi32>, %tiles: i32, %workers: i32) {
   return
 }
 }
+
+// -----
+
+// A slot of a ring: one lane of the warp reads it.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: func.func @slot
+func.func @slot(%counter: memref<1xi32>, %workers: i32, %slot: i32) {
+  tile.kernel "k" grid(%workers) threads(128) {
+  ^bb0(%bx: i32):
+    %numbers = tile.alloc "tile_numbers" {tile.shared_offset = 64 : i64} : !tile.buffer<2xi32, shared, #tile.shared_layout<order = [0], panel = 2, swizzle = 0>>
+    // CHECK: %[[LANE:.*]] = arith.andi %{{.*}}, %c31
+    // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[LANE]]
+    // CHECK: %[[READ:.*]] = tile_gpu.shared_load %{{.*}} + 64 if %[[FIRST]]
+    // CHECK: tile_gpu.shuffle index %[[READ]]
+    %s = tile.share_tile %counter through %numbers : !tile.buffer<2xi32, shared, #tile.shared_layout<order = [0], panel = 2, swizzle = 0>> slot %slot : memref<1xi32>
+    tile.print "tile"(%s : i32)
+  }
+  return
+}
+}
