@@ -1,6 +1,7 @@
 //===- TileGPUToNVVM.cpp - the pass tile-gpu-to-nvvm ------------*- C++ -*-===//
 #include "ElementaryFunctions.h"
 #include "Patterns.h"
+#include "SharedDifferences.h"
 #include "SharedFactors.h"
 
 #include "tilemlir/Conversion/Passes.h"
@@ -131,6 +132,7 @@ struct TileGPUToNVVM : tilemlir::impl::TileGPUToNVVMBase<TileGPUToNVVM> {
     if (failed(verifyFeatures(gpuModule, tileTarget)))
       return signalPassFailure();
     expandPredicates(gpuModule);
+    shareDifferences(gpuModule);
     shareDivisors(gpuModule);
     packPairs(gpuModule);
     if (failed(expandElementaryFunctions(gpuModule, lowering.fastMath)) ||
