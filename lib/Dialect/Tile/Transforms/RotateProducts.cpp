@@ -10,10 +10,14 @@
 //
 //   S = A * B[0];  wait;  P = f(S)
 //   for n = 1 ..:
-//     start S = A * B[n];  start C += P * D[n - 1]
+//     start S = A * B[n];  what f does to C;  start C += P * D[n - 1]
 //     wait for S;  compute what of f touches neither P nor C
 //     wait for C;  the rest of f
-//   C += P * D[last];  wait
+//   what f does to C;  C += P * D[last];  wait
+//
+// What f does to C (a rescaling) has time until P * D[n - 1] starts: it runs
+// while the tensor cores work on S. Between two steps, where they have no work
+// of this warp group, is only what S and P keep waiting.
 //
 // P is in flight while f computes the next one, so that f ends with the copy
 // into the registers that the product reads. No product is in flight where an
@@ -35,6 +39,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/UnitFactors.h"
 #include "tilemlir/Layout/WgmmaFragments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -79,6 +84,8 @@ private:
   void planTurns();
   void separateOperand();
   void classify();
+  void delayAccumulator();
+  bool isMovable(Operation *op);
   bool conflict(const Accesses &lhs, const Accesses &rhs);
 
   void clone(ArrayRef<Operation *> ops, IRMapping &mapping,
@@ -109,10 +116,14 @@ private:
   /// The body: up to the last of the first products, between that and the
   /// second one (split in two by classify), and behind it.
   SmallVector<Operation *> before, early, late, behind;
+  /// What of the late part has time until the second product starts.
+  SmallVector<Operation *> delayed;
   /// Arrivals behind the second product, which give back what it reads.
   SmallVector<BarrierArriveOp> releases;
   /// Values that the shared operand of the second product is made of.
   SmallVector<Operation *> operandSlice;
+  /// Registers of a thread that the products leave over.
+  int64_t spareRegisters = 0;
   /// Warp groups that take turns; 0 when they do not.
   int64_t turns = 0;
   /// Fragments whose values stay behind the wait for the second product, so
@@ -292,6 +303,7 @@ bool ProductRotator::checkRegisters() {
     return refuse("the products need about " + Twine(needed) +
                   " registers of a thread at the same time, and it has " +
                   Twine(held));
+  spareRegisters = held - needed;
   return true;
 }
 
@@ -391,6 +403,66 @@ void ProductRotator::classify() {
   early = std::move(now);
 }
 
+/// Whether `op` computes elements of buffers from others and from values that
+/// are known where the second product starts: of the slot, of the iteration,
+/// and of what stands in front of the loop.
+bool ProductRotator::isMovable(Operation *op) {
+  if (!isa<ParallelOp>(op))
+    return false;
+  auto isKnown = [&](Value value) {
+    Operation *owner = value.getParentRegion()->getParentOp();
+    return value == ring.slot || value == loop.getInductionVar() ||
+           op->isAncestor(owner) || !loop->isAncestor(owner);
+  };
+  return !op->walk([&](Operation *inner) {
+              bool isOther = !inner->getNumRegions() &&
+                             !isa<LoadOp, StoreOp>(inner) &&
+                             !isMemoryEffectFree(inner);
+              return isOther || !llvm::all_of(inner->getOperands(), isKnown)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            }).wasInterrupted();
+}
+
+/// Takes out of `late` what computes the accumulator, if nothing that runs
+/// until the next product needs it, or changes what it is computed from.
+void ProductRotator::delayAccumulator() {
+  Value accumulator = getStorageRoot(second.getC());
+  Value operand = getStorageRoot(second.getA());
+  Accesses following;
+  for (ArrayRef<Operation *> ops : {ArrayRef(before), ArrayRef(behind)})
+    for (Operation *op : ops)
+      collectNestedAccesses(op, following);
+  // Those of the next iteration have other places under the same index.
+  for (BufferAccess &access : following)
+    access.region = getWholeRegion(access.root.getType());
+  SmallVector<Operation *> stays;
+  for (Operation *op : llvm::reverse(late)) {
+    Accesses accesses;
+    collectNestedAccesses(op, accesses);
+    // Without a branch around it, ptxas mixes it with the start of the
+    // products, and spills where they leave no register over.
+    bool isDelayed = isMovable(op) && !conflict(following, accesses) &&
+                     (spareRegisters > 0 ||
+                      getSkippedMultiplications(cast<ParallelOp>(op))) &&
+                     llvm::all_of(accesses, [&](const BufferAccess &access) {
+                       // Slots of shared memory may be given back by then.
+                       auto type = dyn_cast<BufferType>(access.root.getType());
+                       return type && type.isFragment() &&
+                              access.root != operand &&
+                              (!access.isWrite || access.root == accumulator);
+                     });
+    if (isDelayed) {
+      delayed.push_back(op);
+      continue;
+    }
+    stays.push_back(op);
+    llvm::append_range(following, accesses);
+  }
+  late.assign(stays.rbegin(), stays.rend());
+  std::reverse(delayed.begin(), delayed.end());
+}
+
 void ProductRotator::planTurns() {
   if (!loop->hasAttr(kTakeTurns))
     return;
@@ -427,6 +499,7 @@ void ProductRotator::startSecond(Value slot, Value iteration) {
   IRMapping mapping;
   mapping.map(ring.slot, slot);
   mapping.map(loop.getInductionVar(), iteration);
+  clone(delayed, mapping);
   for (Operation *op : operandSlice)
     builder.clone(*op, mapping);
   startProduct(cast<GemmOp>(builder.clone(*second, mapping)));
@@ -658,6 +731,7 @@ Rotation ProductRotator::run() {
       }
   separateOperand();
   classify();
+  delayAccumulator();
   planTurns();
 
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();

@@ -90,7 +90,7 @@ func.func @late_conversion(%n: i32, %trips: i32, %K: memref<?x64xf16>, %V: memre
       // CHECK: tile.parallel
       // CHECK: tile.barrier_wait %full_v
       // CHECK-NOT: tile.mma_wait
-      // CHECK: tile.parallel
+      // CHECK-NOT: tile.parallel
       // CHECK: tile.copy %s{{.*}} to %p
       // CHECK: [[SECOND:%.*]] = arith.addi %c0{{.*}}, %c1
       // CHECK: scf.for [[N:%.*]] = [[SECOND]] to %arg1
@@ -100,6 +100,9 @@ func.func @late_conversion(%n: i32, %trips: i32, %K: memref<?x64xf16>, %V: memre
       // The slot before.
       // CHECK-NEXT: [[SUM:%.*]] = arith.addi [[SLOT]], %c1
       // CHECK-NEXT: [[BEFORE:%.*]] = arith.andi [[SUM]], %c1
+      // What the step before left to do to the accumulator.
+      // CHECK: tile.parallel
+      // CHECK: tile.load %o
       // CHECK: [[VIEW:%.*]] = tile.subview %v[[[BEFORE]]
       // CHECK-NEXT: tile.gemm_async %p, [[VIEW]], %o
       // CHECK-NEXT: tile.mma_wait %s {pending = 1 : i64}
@@ -109,14 +112,14 @@ func.func @late_conversion(%n: i32, %trips: i32, %K: memref<?x64xf16>, %V: memre
       // CHECK: tile.barrier_wait %full_v[[[SLOT]]]
       // CHECK: tile.mma_wait %o, %p, %s {pending = 0 : i64}
       // CHECK-NEXT: tile.barrier_arrive %empty_v[[[BEFORE]]]
-      // CHECK-NEXT: tile.parallel
-      // CHECK: tile.copy %s{{.*}} to %p
+      // CHECK-NEXT: tile.copy %s{{.*}} to %p
       // CHECK: tile.store {{.*}}, %ring[%c0
       // CHECK: } {tile.loop_choice = #tile.choice<tma, "from a ring; the last product of a step runs beside the first one, and the computation, of the next">, tile.pipeline = #tile.pipeline<ring
       // The last step is finished behind the loop.
       // CHECK: [[NOW:%.*]] = tile.load %ring[%c0
       // CHECK: [[PLUS:%.*]] = arith.addi [[NOW]]
       // CHECK: [[LAST:%.*]] = arith.andi [[PLUS]]
+      // CHECK: tile.parallel
       // CHECK: tile.gemm_async %p, {{%.*}}, %o
       // CHECK-NEXT: tile.mma_wait %o, %p {pending = 0 : i64}
       // CHECK-NEXT: tile.barrier_arrive %empty_v[[[LAST]]]
@@ -135,7 +138,7 @@ func.func @late_conversion(%n: i32, %trips: i32, %K: memref<?x64xf16>, %V: memre
           %more = arith.mulf %value, %two : f32
           tile.store %more, %s[%x, %y] : f32, !scores
         }
-        // Stands in front of the conversion, and has to wait all the same.
+        // Stands in front of the conversion, and has time until the product.
         tile.parallel [64, 64] {
         ^bb0(%x: i32, %y: i32):
           %value = tile.load %o[%x, %y] : !scores -> f32
@@ -321,6 +324,115 @@ func.func @turns(%n: i32) {
         tile.copy %s[%c0, %c0] [128, 64] to %p[%c0, %c0] [128, 64] : !scores to !weights
         tile.gemm %p, %k, %o {choice = #rs} : !weights, !tile, !scores
       } {tile.loop_choice = #tile.choice<tma, "from a ring">, tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>, tile.take_turns}
+    }
+  }
+  return
+}
+
+// -----
+
+#ss = #tile.choice<wgmma_ss, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#rs = #tile.choice<wgmma_rs, "", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+#producer = #tile.role<producer, first = 0, warps = 4, registers = 24, single = true>
+#consumer = #tile.role<consumer, first = 4, warps = 4>
+!tile = !tile.buffer<64x64xf16, shared>
+!ring = !tile.buffer<2x64x64xf16, shared>
+!scores = !tile.buffer<64x64xf32, fragment>
+!weights = !tile.buffer<64x64xf16, fragment>
+!rows = !tile.buffer<64xf32, fragment>
+!factors = !tile.buffer<64xf32, shared>
+!bars = !tile.buffer<2x!tile.barrier, shared>
+!position = !tile.buffer<2xi32, local>
+
+// A factor of the step is applied in front of the next product; what reads the
+// accumulator or shared memory, or changes something else too, stays behind the
+// wait, and so does what comes before it.
+// CHECK-LABEL: func.func @delayed_factor
+func.func @delayed_factor(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c5 = arith.constant 5 : i32
+    %q = tile.alloc "q" : !tile
+    %k = tile.alloc "k" : !ring
+    %v = tile.alloc "v" : !ring
+    %s = tile.alloc "s" : !scores
+    %p = tile.alloc "p" : !weights
+    %o = tile.alloc "o" : !scores
+    %sum = tile.alloc "sum" : !rows
+    %factor = tile.alloc "factor" : !rows
+    %shared = tile.alloc "shared" : !factors
+    %empty_v = tile.alloc "empty_v" : !bars
+    %ring = tile.alloc "ring" {tile.ring = 2 : i64} : !position
+    // CHECK: scf.for
+    // CHECK: tile.gemm_async %q, {{%.*}}, %s
+    // CHECK: tile.parallel
+    // CHECK: tile.load %factor
+    // CHECK: arith.mulf
+    // CHECK: tile.gemm_async %p, {{%.*}}, %o
+    // CHECK: tile.reduce sum %s, %factor
+    // CHECK: tile.mma_wait %o, %p, %s {pending = 0 : i64}
+    // CHECK: tile.parallel
+    // CHECK: tile.load %shared
+    // CHECK: tile.reduce sum %o, %sum
+    // CHECK-NEXT: tile.copy
+    // CHECK: scf.for
+    // CHECK: tile.gemm_async %q, {{%.*}}, %s
+    // CHECK-NOT: tile.parallel
+    // CHECK: tile.gemm_async %p, {{%.*}}, %o
+    tile.warp_specialize [#producer, #consumer] {
+      tile.warp_sync
+    }, {
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %vs = tile.subview %v[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        tile.gemm %q, %ks, %s {choice = #ss, transpose_b, clear_accum} : !tile, !tile, !scores
+        tile.reduce sum %s, %factor {clear, dim = 1 : i64} : !scores, !rows
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %o[%x, %y] : !scores -> f32
+          %by = tile.load %shared[%x] : !factors -> f32
+          %scaled = arith.mulf %value, %by : f32
+          tile.store %scaled, %o[%x, %y] : f32, !scores
+        }
+        tile.reduce sum %o, %sum {clear, dim = 1 : i64} : !scores, !rows
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %o[%x, %y] : !scores -> f32
+          %by = tile.load %factor[%x] : !rows -> f32
+          %scaled = arith.mulf %value, %by : f32
+          tile.store %scaled, %o[%x, %y] : f32, !scores
+        }
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.gemm %p, %vs, %o {choice = #rs} : !weights, !tile, !scores
+        tile.barrier_arrive %empty_v[%slot] warp : !bars
+        %next = arith.addi %slot, %c1 : i32
+        %new = arith.andi %next, %c1 : i32
+        tile.store %new, %ring[%c0] : i32, !position
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
+      // The factor is that of the next step already.
+      scf.for %i = %c0 to %c5 step %c1 : i32 {
+        %slot = tile.load %ring[%c0] : !position -> i32
+        %ks = tile.subview %k[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        %vs = tile.subview %v[%slot, %c0, %c0] [1, 64, 64] : !ring to !tile
+        tile.gemm %q, %ks, %s {choice = #ss, transpose_b, clear_accum} : !tile, !tile, !scores
+        tile.parallel [64, 64] {
+        ^bb0(%x: i32, %y: i32):
+          %value = tile.load %o[%x, %y] : !scores -> f32
+          %by = tile.load %factor[%x] : !rows -> f32
+          %scaled = arith.mulf %value, %by : f32
+          tile.store %scaled, %o[%x, %y] : f32, !scores
+        }
+        tile.reduce sum %o, %factor {clear, dim = 1 : i64} : !scores, !rows
+        tile.copy %s[%c0, %c0] [64, 64] to %p[%c0, %c0] [64, 64] : !scores to !weights
+        tile.gemm %p, %vs, %o {choice = #rs} : !weights, !tile, !scores
+        tile.barrier_arrive %empty_v[%slot] warp : !bars
+        %next = arith.addi %slot, %c1 : i32
+        %new = arith.andi %next, %c1 : i32
+        tile.store %new, %ring[%c0] : i32, !position
+      } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
     }
   }
   return

@@ -299,9 +299,10 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
     of its last product from the result of the first ones is rotated: the last
     product of a step starts behind the first ones of the next step, and runs
     while the threads compute. What touches its registers, or depends on that,
-    comes behind the wait for it. The slot that it reads is given back one step
-    later, and a producer of one thread loads into it one step later. The operand
-    gets registers of its own unless one copy at the end is all that writes it.
+    comes behind the wait for it, and what only changes the accumulator in front
+    of the last product, one step later. The slot that it reads is given back one
+    step later, and a producer of one thread loads into it one step later. The
+    operand gets registers of its own unless one copy at the end is all that writes it.
     If the registers of a thread, one slot, or the order of the operations do
     not allow it, the reason of the loop says so. With `tile.take_turns` on the
     loop (`ping_pong` of `T.Pipelined`), the warp groups take turns at starting
@@ -325,6 +326,7 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
     scf.for %n = %second to %upper step %c1 : i32 {
       tile.barrier_wait %full_k[%slot], %phase : ...
       tile.gemm_async %q, %k_slot, %s {choice = #tile.choice<wgmma_ss, ...>, clear_accum} : ...
+      tile.parallel ... // %o
       tile.gemm_async %p, %v_before, %o {choice = #tile.choice<wgmma_rs, ...>} : ...
       tile.mma_wait %s {pending = 1 : i64} : ...
       tile.barrier_arrive %empty_k[%slot] warp : ...
@@ -332,7 +334,6 @@ def TileScheduleMma : Pass<"tile-schedule-mma"> {
       tile.barrier_wait %full_v[%slot], %phase : ...
       tile.mma_wait %o, %p, %s {pending = 0 : i64} : ...
       tile.barrier_arrive %empty_v[%before] warp : ...
-      tile.parallel ... // %o
       tile.copy %s to %p
     } {tile.pipeline = #tile.pipeline<ring, slots = 2, ahead = 0>}
     ```
