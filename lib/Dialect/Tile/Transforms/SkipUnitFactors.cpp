@@ -2,7 +2,7 @@
 //
 // Marks loops whose multiplications a warp may skip when all of its factors are
 // one. What a vote costs (a comparison per factor, the vote, a branch) is small
-// against 64 multiplications, so that little is lost where it never succeeds.
+// against 32 multiplications, so that little is lost where it never succeeds.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
@@ -25,9 +25,8 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Fewer multiplications are done at once: those of 32 accumulators fit between
-/// the conversions of an operand to 16 bits, which take every other issue slot.
-static constexpr int64_t kFewestMultiplications = 64;
+/// Fewer multiplications are done at once.
+static constexpr int64_t kFewestMultiplications = 32;
 /// Multiplications that a comparison of a factor with one has to save.
 static constexpr int64_t kFewestPerFactor = 8;
 /// Buffers through which a factor is followed.

@@ -4,7 +4,8 @@
 #sums = #tile.fragment_layout<[64, 128], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (16, 1, 8)]>
 #rows = #tile.fragment_layout<[64], threads = [(4, -1, 0), (8, 0, 1), (4, 0, 16)], registers = [(2, 0, 8)]>
 
-#few = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
+#few = #tile.fragment_layout<[64, 32], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (4, 1, 8)]>
+#half = #tile.fragment_layout<[64, 64], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (8, 1, 8)]>
 
 // CHECK-LABEL: func.func @rescale
 func.func @rescale(%n: i32) {
@@ -13,7 +14,8 @@ func.func @rescale(%n: i32) {
     %c0 = arith.constant 0 : i32
     %one = arith.constant 1.0 : f32
     %sums = tile.alloc "sums" : !tile.buffer<64x128xf32, fragment, #sums>
-    %less_sums = tile.alloc "less_sums" : !tile.buffer<64x64xf32, fragment, #few>
+    %half_sums = tile.alloc "half_sums" : !tile.buffer<64x64xf32, fragment, #half>
+    %less_sums = tile.alloc "less_sums" : !tile.buffer<64x32xf32, fragment, #few>
     %old = tile.alloc "old" : !tile.buffer<64xf32, fragment, #rows>
     %new = tile.alloc "new" : !tile.buffer<64xf32, fragment, #rows>
     %factor = tile.alloc "factor" : !tile.buffer<64xf32, fragment, #rows>
@@ -87,14 +89,22 @@ func.func @rescale(%n: i32) {
         %y = arith.mulf %x, %e : f32
         tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
       }
-      // Half of the elements: the multiplications cost less than the vote.
-      // CHECK: tile.parallel [64, 64] attributes {layout
-      tile.parallel [64, 64] attributes {layout = #few} {
+      // CHECK: tile.parallel [64, 64] attributes {choice = #tile.choice<simt, "32 multiplications of a thread by 2 factors
+      tile.parallel [64, 64] attributes {layout = #half} {
       ^bb0(%i: i32, %j: i32):
-        %x = tile.load %less_sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #few> -> f32
+        %x = tile.load %half_sums[%i, %j] : !tile.buffer<64x64xf32, fragment, #half> -> f32
         %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
         %y = arith.mulf %x, %f : f32
-        tile.store %y, %less_sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #few>
+        tile.store %y, %half_sums[%i, %j] : f32, !tile.buffer<64x64xf32, fragment, #half>
+      }
+      // A quarter of the elements: the multiplications cost less than the vote.
+      // CHECK: tile.parallel [64, 32] attributes {layout
+      tile.parallel [64, 32] attributes {layout = #few} {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %less_sums[%i, %j] : !tile.buffer<64x32xf32, fragment, #few> -> f32
+        %f = tile.load %factor[%i] : !tile.buffer<64xf32, fragment, #rows> -> f32
+        %y = arith.mulf %x, %f : f32
+        tile.store %y, %less_sums[%i, %j] : f32, !tile.buffer<64x32xf32, fragment, #few>
       }
     }
     // Not in a loop.

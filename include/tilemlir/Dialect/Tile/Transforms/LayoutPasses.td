@@ -304,7 +304,7 @@ def TileSkipUnitFactors : Pass<"tile-skip-unit-factors"> {
     one of their factors is not 1, and multiply only then. This is exact, also
     for infinities and NaN: x * 1 = x.
 
-    It pays when a thread has at least 64 multiplications and 8 of them per
+    It pays when a thread has at least 32 multiplications and 8 of them per
     factor, in a loop in which the factor changes and is one for many of its
     iterations. The last cannot be known; taken for such are factors for which the
     program chooses 1 in some case: selections one side of which is 1.
