@@ -29,3 +29,12 @@ def test_product_of_zeros(dtype, columns):
     c = torch.full((32, 96), float("nan"), device="cuda")
     kernel(a.to(dtype).cuda(), b.to(dtype).cuda(), c)
     np.testing.assert_array_equal(c.cpu().numpy(), (a @ b[:columns]).numpy())
+
+
+@pytest.mark.parametrize("rows", [40, 100, 128, 1000])
+def test_tiles_from_the_end(rows):
+    kernel = tile.compile(programs.tiles_from_the_end(rows), target="cuda")
+    a = torch.randn(rows, 64, dtype=torch.float16, device="cuda")
+    c = torch.full_like(a, float("nan"))
+    kernel(a, c)
+    assert torch.equal(c, a + a)

@@ -308,3 +308,10 @@ def test_masked_behind_a_store(run, n):
     a = whole(64, 192)
     (c,) = run(programs.masked_behind_a_store(), [a, n], [((64, 192), torch.float32)])
     np.testing.assert_array_equal(c, np.where(np.arange(192) < n, a, 0))
+
+
+@pytest.mark.parametrize("rows", [40, 100, 128])
+def test_tiles_from_the_end(run, rows):
+    a = whole(rows, 64, dtype=np.float16)
+    (c,) = run(programs.tiles_from_the_end(rows), [a], [((rows, 64), torch.float16)])
+    np.testing.assert_array_equal(c, 2 * a)

@@ -235,6 +235,17 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
                          "be a multiple of {2} bytes, TMA needs 16",
                          dim, getUserName(copy->tensor.storage),
                          divisor * bytes);
+  // Measured on an H200: a store that begins in front of the first element, in
+  // any dimension, is an illegal instruction. A load finds zeros there. Who asks
+  // for TMA by name has to know where it stores.
+  if (!copy->isLoad && !op->hasAttr(kUserCopy) &&
+      op.getBounds() != Bounds::Full)
+    for (auto [index, offset] : llvm::enumerate(copy->tensor.offsets))
+      if (integers.getRange(offset).lower < 0)
+        return llvm::formatv("a store must not begin in front of a tensor, and "
+                             "the start in dimension {0} of {1} is not known "
+                             "to be at least 0 (T.assume says so)",
+                             index, getUserName(copy->tensor.storage));
   // Measured on an H200: a store that reaches over the end of a row writes
   // what the box holds up to the next 16 bytes. Loads end at the last element.
   int64_t row =
