@@ -19,6 +19,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -384,7 +385,9 @@ std::string Deferral::checkRegisters() {
   int64_t limit =
       role && role.getRegisters()
           ? role.getRegisters()
-          : std::min(kMaxRegisters, kRegisterFile / kernel.getLaunchThreads());
+          : std::min(kMaxRegisters,
+                     kRegisterFile / countThreadsSideBySide(
+                                         kernel, kernel.getLaunchThreads()));
   if (needed > limit)
     return llvm::formatv("the result and what the products need take about {0} "
                          "registers, a thread has {1}",

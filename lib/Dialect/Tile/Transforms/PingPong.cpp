@@ -342,6 +342,10 @@ static void applyToKernel(KernelOp kernel) {
   PingPong pingPong(kernel, roles, tiles);
   if (why.empty())
     why = pingPong.analyse();
+  if (why.empty())
+    why = whyNotRegisters(
+        kernel,
+        getAutomaticRoles(kernel, /*groups=*/2, roles.getRole(0).getSingle()));
   for (scf::ForOp loop : marked)
     explain(loop, why.empty() ? "two warp groups take turns on the tiles"
                               : "no ping-pong: " + why);

@@ -4,10 +4,12 @@
 // the ring, and the consumers never wait for addresses. Everything that the
 // producer needs has to be computable by it alone.
 //
-// Register budgets: 65536 registers of an SM are shared by the block at launch
+// Register budgets: 65536 registers of an SM are shared by its blocks at launch
 // in equal parts, rounded down to a multiple of 8 per thread; setmaxnreg moves
-// them between warp groups, from 24 to 256 (PTX ISA, "setmaxnreg"). With one
-// consumer group every thread can have 255 from the start.
+// them between warp groups of a block, from 24 to 256 (PTX ISA, "setmaxnreg").
+// What a group asks for and others have not given up it waits for, for ever.
+// With one consumer group and one block every thread can have 255 from the
+// start.
 //
 //===----------------------------------------------------------------------===//
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
@@ -21,6 +23,9 @@ using namespace mlir;
 using namespace mlir::tile;
 
 static constexpr int64_t kWarpGroup = 128;
+/// Threads of a multiprocessor, and registers of a thread (CUDA programming
+/// guide, compute capability 9.0).
+static constexpr int64_t kThreadsOfMultiprocessor = 2048, kMostRegisters = 255;
 
 bool mlir::tile::canSpecialize(TargetAttr target) {
   return target && target.getComputeCapability() == 90 &&
@@ -38,18 +43,43 @@ int64_t mlir::tile::countConsumerGroups(KernelOp kernel) {
   return groups == 1 && takeTurns ? 2 : groups;
 }
 
+int64_t mlir::tile::countThreadsSideBySide(KernelOp kernel, int64_t threads) {
+  auto blocks = static_cast<int64_t>(kernel.getMinBlocksPerSm().value_or(1));
+  // More than fit are not there, and the assembler ignores the wish.
+  int64_t most = std::max<int64_t>(kThreadsOfMultiprocessor / threads, 1);
+  return threads * std::clamp<int64_t>(blocks, 1, most);
+}
+
+int64_t mlir::tile::countRegistersAtLaunch(KernelOp kernel, int64_t threads) {
+  return ::tilemlir::layout::registersAtLaunch(
+      countThreadsSideBySide(kernel, threads));
+}
+
+std::string mlir::tile::describeThreads(KernelOp kernel, int64_t threads) {
+  int64_t blocks = countThreadsSideBySide(kernel, threads) / threads;
+  std::string text = std::to_string(threads) + " threads";
+  if (blocks > 1)
+    text +=
+        " in each of " + std::to_string(blocks) + " blocks on a multiprocessor";
+  return text;
+}
+
 SmallVector<RoleAttr>
 mlir::tile::getAutomaticRoles(KernelOp kernel, int64_t groups, bool single) {
   int64_t producer = 0, consumer = 0;
-  if (groups == 2) {
-    producer = single ? 24 : 40;
-    consumer = single ? 240 : 232;
-  } else if (groups == 3) {
-    producer = single ? 24 : 32;
-    consumer = 160;
-  }
+  int64_t threads = (groups + 1) * kWarpGroup;
+  int64_t atLaunch = countRegistersAtLaunch(kernel, threads);
+  int64_t kept = single ? 24 : groups == 3 ? 32 : 40;
   auto asked = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.role_registers");
-  if (asked && asked.size() == 2) {
+  if (asked && asked.size() != 2)
+    asked = {};
+  if (asked && asked[0] >= 0)
+    kept = asked[0];
+  if (groups <= 3 && kept && atLaunch > kept && atLaunch < kMostRegisters) {
+    producer = kept;
+    consumer = ((groups + 1) * atLaunch - kept) / groups / 8 * 8;
+  }
+  if (asked) {
     producer = asked[0] < 0 ? producer : asked[0];
     consumer = asked[1] < 0 ? consumer : asked[1];
   }
@@ -58,6 +88,22 @@ mlir::tile::getAutomaticRoles(KernelOp kernel, int64_t groups, bool single) {
                         producer, single),
           RoleAttr::get(context, RoleKind::Consumer, /*first=*/4, 4 * groups,
                         consumer, /*single=*/false)};
+}
+
+std::string mlir::tile::whyNotRegisters(KernelOp kernel,
+                                        ArrayRef<RoleAttr> roles) {
+  int64_t threads = 0, needed = 0;
+  for (RoleAttr role : roles)
+    threads += role.getThreads();
+  int64_t atLaunch = countRegistersAtLaunch(kernel, threads);
+  for (RoleAttr role : roles)
+    needed += role.getThreads() *
+              (role.getRegisters() ? role.getRegisters() : atLaunch);
+  if (needed <= threads * atLaunch)
+    return "";
+  return "the roles of the kernel ask for " + std::to_string(needed) +
+         " registers together, and " + describeThreads(kernel, threads) +
+         " have " + std::to_string(threads * atLaunch);
 }
 
 /// Whether the threads of a producer can do `op` for themselves.
@@ -81,12 +127,13 @@ static std::string whyTooFewRegisters(KernelOp kernel) {
   constexpr int64_t kRegistersOfLoop = 32;
   int64_t groups = countConsumerGroups(kernel);
   int64_t threads = (groups + 1) * kWarpGroup;
-  int64_t atLaunch = ::tilemlir::layout::registersAtLaunch(threads);
+  int64_t sharing = countThreadsSideBySide(kernel, threads);
+  int64_t atLaunch = countRegistersAtLaunch(kernel, threads);
   RoleAttr consumer = getAutomaticRoles(kernel, groups, /*single=*/true).back();
   int64_t later = std::max<int64_t>(atLaunch, consumer.getRegisters());
   std::string reason;
   auto refuse = [&](int64_t registers, const Twine &when, int64_t sums) {
-    reason = (Twine(threads) + " threads have " + Twine(registers) +
+    reason = (describeThreads(kernel, threads) + " have " + Twine(registers) +
               " registers each " + when + ", too few for " + Twine(sums) +
               " of accumulators")
                  .str();
@@ -99,7 +146,7 @@ static std::string whyTooFewRegisters(KernelOp kernel) {
     int64_t sums = type.getNumElements() * type.getElementBits() / 32 /
                    static_cast<int64_t>(kernel.getThreads());
     int64_t bits = type.getElementBits();
-    if (choice->n > ::tilemlir::layout::wgmmaColumnsForThreads(threads, bits))
+    if (choice->n > ::tilemlir::layout::wgmmaColumnsForThreads(sharing, bits))
       refuse(atLaunch, "at launch", choice->n / 2 * bits / 32);
     else if (sums + kRegistersOfLoop > later)
       refuse(later, "as consumers", sums);

@@ -38,6 +38,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/GemmLayouts.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 #include "tilemlir/Dialect/Tile/Transforms/RingExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/UnitFactors.h"
 #include "tilemlir/Layout/WgmmaFragments.h"
@@ -278,7 +279,7 @@ bool ProductRotator::checkRegisters() {
   auto kernel = loop->getParentOfType<KernelOp>();
   int64_t threads = role.getThreads();
   int64_t held = std::max<int64_t>(
-      ::tilemlir::layout::registersAtLaunch(kernel.getLaunchThreads()),
+      countRegistersAtLaunch(kernel, kernel.getLaunchThreads()),
       role.getRegisters());
   llvm::SmallDenseSet<Value> fragments;
   int64_t needed = kRegistersOfLoop;

@@ -12,6 +12,7 @@
 #include "tilemlir/Dialect/Tile/IR/TileThreadOps.h"
 #include "tilemlir/Dialect/Tile/Transforms/ClusterAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Clusters.h"
+#include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 #include "tilemlir/Dialect/Tile/Transforms/TmaPlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -101,6 +102,60 @@ static LogicalResult selectTmaCopy(CopyAsyncOp copy, TargetAttr target,
   return success();
 }
 
+/// The warp groups that execute `op`, as a half-open range; nullopt if that is
+/// not known.
+static std::optional<std::pair<int64_t, int64_t>>
+findWarpGroups(SetMaxRegistersOp op) {
+  constexpr int64_t kWarps = 4;
+  auto roles = op->getParentOfType<WarpSpecializeOp>();
+  KernelOp kernel = getKernel(op);
+  if (op->getParentOp() !=
+      (roles ? roles.getOperation() : kernel.getOperation()))
+    return std::nullopt;
+  int64_t first = 0, warps = static_cast<int64_t>(kernel.getThreads()) / 32;
+  if (RoleAttr role = getRole(op))
+    first = role.getFirst(), warps = role.getWarps();
+  if (first % kWarps || warps % kWarps)
+    return std::nullopt;
+  return std::pair(first / kWarps, (first + warps) / kWarps);
+}
+
+/// Why the registers that `set` asks for never come; empty if they do, or if
+/// that is not known. Other warp groups give up no more than they ever do.
+static std::string whyTooManyRegisters(SetMaxRegistersOp set) {
+  constexpr int64_t kGroupThreads = 128;
+  KernelOp kernel = getKernel(set);
+  int64_t threads = kernel.getThreads();
+  int64_t atLaunch = countRegistersAtLaunch(kernel, threads);
+  auto asking = findWarpGroups(set);
+  if (!asking || threads % kGroupThreads != 0)
+    return "";
+  SmallVector<int64_t> fewest(threads / kGroupThreads, atLaunch);
+  WalkResult known = kernel.walk([&](SetMaxRegistersOp other) {
+    auto groups = findWarpGroups(other);
+    if (!groups)
+      return WalkResult::interrupt();
+    for (int64_t group = groups->first; group < groups->second; ++group)
+      fewest[group] = std::min<int64_t>(fewest[group], other.getCount());
+    return WalkResult::advance();
+  });
+  if (known.wasInterrupted())
+    return "";
+  int64_t kept = 0;
+  for (auto [group, registers] : llvm::enumerate(fewest))
+    if (static_cast<int64_t>(group) < asking->first ||
+        static_cast<int64_t>(group) >= asking->second)
+      kept += registers * kGroupThreads;
+  int64_t asked = (asking->second - asking->first) * kGroupThreads *
+                  static_cast<int64_t>(set.getCount());
+  if (asked + kept <= threads * atLaunch)
+    return "";
+  return llvm::formatv(
+      "its warp groups ask for {0} registers, others keep {1}, "
+      "and {2} have {3}",
+      asked, kept, describeThreads(kernel, threads), threads * atLaunch);
+}
+
 LogicalResult mlir::tile::selectExplicit(Operation *op, TargetAttr target,
                                          IntegerAnalysis &integers) {
   if (auto product = dyn_cast<GemmAsyncOp>(op))
@@ -116,5 +171,8 @@ LogicalResult mlir::tile::selectExplicit(Operation *op, TargetAttr target,
   if (isa<SetMaxRegistersOp>(op) && !target.hasArchSpecificFeatures())
     return op->emitError(name)
            << " needs the arch-specific target (" << target.getArch() << "a)";
+  if (auto set = dyn_cast<SetMaxRegistersOp>(op))
+    if (std::string why = whyTooManyRegisters(set); !why.empty())
+      return op->emitError(name) << " would wait for ever: " << why;
   return success();
 }

@@ -114,13 +114,17 @@ layout::Result<ChoiceAttr> mlir::tile::chooseWgmma(GemmOp op, TargetAttr target,
   if (!grid)
     return refuse("wgmma m64n8 does not fit: " + grid.error());
   choice.groups = *grid;
-  // A producer may come on top of the threads that the program sees.
-  int64_t groups = threads / layout::kWarpGroupSize;
+  // A producer may come on top of the threads that the program sees, unless it
+  // names its roles itself.
+  KernelOp kernel = getKernel(op);
+  int64_t launched = kernel.getLaunchThreads();
   if (!getRole(op))
-    groups = countConsumerGroups(getKernel(op));
-  int64_t limit = layout::wgmmaColumnsForThreads(
-      std::min((groups + 1) * layout::kWarpGroupSize, kMaxThreads),
-      op.getC().getType().getElementBits());
+    launched =
+        std::min((countConsumerGroups(kernel) + 1) * layout::kWarpGroupSize,
+                 kMaxThreads);
+  int64_t limit =
+      layout::wgmmaColumnsForThreads(countThreadsSideBySide(kernel, launched),
+                                     op.getC().getType().getElementBits());
   choice.n = layout::wgmmaColumns(
       n / grid->warpsN, op.getA().getType().getElementType().isInteger(8),
       limit);

@@ -89,9 +89,14 @@ static LogicalResult specialize(KernelOp kernel) {
   SmallVector<Operation *> program = getProgram(*top);
 
   OpBuilder builder = OpBuilder::atBlockEnd(top);
-  SmallVector<Attribute> roles;
-  llvm::append_range(
-      roles, getAutomaticRoles(kernel, kernel.getThreads() / 128, single));
+  SmallVector<RoleAttr> automatic =
+      getAutomaticRoles(kernel, kernel.getThreads() / 128, single);
+  if (std::string why = whyNotRegisters(kernel, automatic); !why.empty())
+    return kernel.emitError(why)
+           << ", so that consumers would wait for ever; ask for fewer in "
+              "T.annotate_producer_reg_dealloc and "
+              "T.annotate_consumer_reg_alloc";
+  SmallVector<Attribute> roles(automatic.begin(), automatic.end());
   auto split = WarpSpecializeOp::create(builder, kernel.getLoc(),
                                         builder.getArrayAttr(roles),
                                         ChoiceAttr(), roles.size());

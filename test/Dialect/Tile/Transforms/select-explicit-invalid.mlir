@@ -77,3 +77,37 @@ func.func @f(%n: i32, %A: memref<64x64xf16>) {
   return
 }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @f(%n: i32) {
+  tile.kernel "k" grid(%n) threads(384) {
+  ^bb0(%bx: i32):
+    tile.warp_specialize [#tile.role<user, first = 8, warps = 4>] {
+      tile.set_max_registers {count = 40 : i64}
+    }
+    tile.warp_specialize [#tile.role<user, first = 0, warps = 8>] {
+      // expected-error @+1 {{T.set_max_nreg would wait for ever: its warp groups ask for 61440 registers, others keep 5120, and 384 threads have 64512}}
+      tile.set_max_registers {count = 240 : i64}
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// What one block has, two do not; threads of no role keep what they have.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+func.func @f(%n: i32) {
+  tile.kernel "k" grid(%n) threads(256) attributes {min_blocks_per_sm = 2 : i64} {
+  ^bb0(%bx: i32):
+    tile.warp_specialize [#tile.role<user, first = 0, warps = 4>] {
+      // expected-error @+1 {{T.set_max_nreg would wait for ever: its warp groups ask for 30720 registers, others keep 16384, and 256 threads in each of 2 blocks on a multiprocessor have 32768}}
+      tile.set_max_registers {count = 240 : i64}
+    }
+  }
+  return
+}
+}

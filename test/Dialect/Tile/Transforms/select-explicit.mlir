@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -tile-select-instructions | filecheck %s
+// RUN: tile-opt %s -tile-select-instructions -split-input-file | filecheck %s
 // What the program asks for by name is chosen whatever the options say: TMA with its boxes; wgmma for the threads of
 // the role, as a plain product with a mark until tile-schedule-mma.
 
@@ -26,6 +26,37 @@ func.func @f(%n: i32, %A: memref<256x64xf16> {tile.argument = #tile.argument<"A"
       tile.gemm_async %a, %a, %c {transpose_b} : !tile.buffer<128x64xf16, shared>, !tile.buffer<128x64xf16, shared>, !tile.buffer<128x128xf32, fragment>
       // CHECK-NEXT: tile.mma_wait
       tile.mma_wait %c {pending = 0 : i64} : !tile.buffer<128x128xf32, fragment>
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// Registers that the other warp group gives up come, also behind a condition.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK-LABEL: func.func @registers
+// CHECK-COUNT-4: tile.set_max_registers
+func.func @registers(%n: i32, %some: i1) {
+  tile.kernel "k" grid(%n) threads(256) attributes {min_blocks_per_sm = 2 : i64} {
+  ^bb0(%bx: i32):
+    tile.warp_specialize [#tile.role<user, first = 4, warps = 4>] {
+      tile.set_max_registers {count = 24 : i64}
+    }
+    tile.warp_specialize [#tile.role<user, first = 0, warps = 4>] {
+      tile.set_max_registers {count = 232 : i64}
+    }
+  }
+  tile.kernel "k" grid(%n) threads(256) attributes {min_blocks_per_sm = 2 : i64} {
+  ^bb0(%bx: i32):
+    tile.warp_specialize [#tile.role<user, first = 4, warps = 4>] {
+      scf.if %some {
+        tile.set_max_registers {count = 24 : i64}
+      }
+    }
+    tile.warp_specialize [#tile.role<user, first = 0, warps = 4>] {
+      tile.set_max_registers {count = 240 : i64}
     }
   }
   return

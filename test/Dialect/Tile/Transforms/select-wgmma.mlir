@@ -92,6 +92,63 @@ func.func @gemm(%n: i32) {
 
 // -----
 
+// Two blocks on a multiprocessor leave 80 registers for each thread of two
+// groups and a producer.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n64k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 64, 16], warpgroups = [2, 1]}>
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(256) attributes {min_blocks_per_sm = 2 : i64} {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<128x64xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<64x128xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<128x128xf32, fragment>
+    tile.gemm %a, %b, %c : !tile.buffer<128x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<128x128xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
+// In a role of one group, all threads of the block share the registers.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n64k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 64, 16], warpgroups = [1, 1]}>
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(384) attributes {min_blocks_per_sm = 2 : i64} {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<64x128xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x128xf32, fragment>
+    tile.warp_specialize [#tile.role<user, first = 0, warps = 4>] {
+      tile.gemm %a, %b, %c : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<64x128xf32, fragment>
+    }
+  }
+  return
+}
+}
+
+// -----
+
+// More blocks than threads fit are not there.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+// CHECK: tile.gemm
+// CHECK-SAME: #tile.choice<wgmma_ss, "wgmma.m64n8k16 f16 x f16 -> f32 on sm_90a, A from shared memory", {instruction = [64, 8, 16], warpgroups = [1, 1]}>
+func.func @gemm(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) attributes {min_blocks_per_sm = 1000 : i64} {
+  ^bb0(%bx: i32):
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<64x128xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<64x128xf32, fragment>
+    tile.gemm %a, %b, %c : !tile.buffer<64x64xf16, shared>, !tile.buffer<64x128xf16, shared>, !tile.buffer<64x128xf32, fragment>
+  }
+  return
+}
+}
+
+// -----
+
 // The user wants them along N.
 module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.gemm

@@ -232,3 +232,39 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+// Registers of the roles are moved from those that each thread of so many blocks has at launch: 80 of three warp groups
+// in each of two blocks, 64 of four.
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @blocks(%A: memref<1024x1024xf16>) {
+    %c8 = arith.constant 8 : i32
+    // CHECK-LABEL: tile.kernel "two_groups"
+    tile.kernel "two_groups" grid(%c8) threads(256) attributes {min_blocks_per_sm = 2 : i64} {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>, #tile.role<consumer, first = 4, warps = 8, registers = 104>]
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    // CHECK-LABEL: tile.kernel "three_groups"
+    tile.kernel "three_groups" grid(%c8) threads(384) attributes {min_blocks_per_sm = 2 : i64} {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 24, single = true>, #tile.role<consumer, first = 4, warps = 12, registers = 72>]
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    // What the producer is said to keep the consumers do not get.
+    // CHECK-LABEL: tile.kernel "kept"
+    tile.kernel "kept" grid(%c8) threads(256) attributes {tile.role_registers = array<i64: 40, -1>} {
+    ^bb0(%bx: i32):
+      %c0 = arith.constant 0 : i32
+      %a = tile.alloc "A_shared" : <128x64xf16, shared>
+      // CHECK: tile.warp_specialize [#tile.role<producer, first = 0, warps = 4, registers = 40, single = true>, #tile.role<consumer, first = 4, warps = 8, registers = 232>]
+      tile.copy %A[%c0, %c0] [128, 64] to %a[%c0, %c0] [128, 64] {tile.produce, choice = #tile.choice<tma, "by hand">} : memref<1024x1024xf16> to !tile.buffer<128x64xf16, shared>
+    }
+    return
+  }
+}
