@@ -41,6 +41,18 @@ def around_groups(tiles, workers):
     return kernel
 
 
+@T.macro
+def multiply(a, b, tiles, sums, row, column, steps, num_stages):
+    """``sums`` of the tile of C at ``row`` and ``column``, in ``steps`` along K through the ``tiles`` of A and B."""
+    a_tile, b_tile = tiles
+    depth = a_tile.shape[1]
+    T.clear(sums)
+    for step in T.Pipelined(steps, num_stages=num_stages):
+        T.copy(a[row, step * depth], a_tile)
+        T.copy(b[step * depth, column], b_tile)
+        T.gemm(a_tile, b_tile, sums)
+
+
 def product(m, n, k, block, workers, num_stages, threads=128, lengths=False):
     """A product whose tiles of rows have inner loops of different lengths: rows see the first columns of ``a`` only."""
     block_m, block_n, block_k = block
@@ -57,12 +69,8 @@ def product(m, n, k, block, workers, num_stages, threads=128, lengths=False):
             b_tile = T.alloc_shared((block_k, block_n), "float16")
             sums = T.alloc_fragment((block_m, block_n), "float32")
             for by, bx in T.Persistent(list(tiles), workers, worker, order=(~0, 1), dynamic=True):
-                T.clear(sums)
                 steps = T.min(by + 1, T.ceildiv(k, block_k)) if lengths else T.ceildiv(k, block_k)
-                for step in T.Pipelined(steps, num_stages=num_stages):
-                    T.copy(a[by * block_m, step * block_k], a_tile)
-                    T.copy(b[step * block_k, bx * block_n], b_tile)
-                    T.gemm(a_tile, b_tile, sums)
+                multiply(a, b, (a_tile, b_tile), sums, by * block_m, bx * block_n, steps, num_stages)
                 T.copy(sums, c[by * block_m, bx * block_n])
 
     return kernel
@@ -95,11 +103,8 @@ def sum_of_product(m, n, k, block, workers, tile_stages, dynamic=True, num_stage
             tiles = [T.ceildiv(m, block_m), T.ceildiv(n, block_n)]
             for by, bx in T.Persistent(tiles, workers, worker, num_stages=tile_stages, dynamic=dynamic):
                 T.copy(d[by * block_m, bx * block_n], d_tile)
-                T.clear(sums)
-                for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=num_stages):
-                    T.copy(a[by * block_m, step * block_k], a_tile)
-                    T.copy(b[step * block_k, bx * block_n], b_tile)
-                    T.gemm(a_tile, b_tile, sums)
+                steps = T.ceildiv(k, block_k)
+                multiply(a, b, (a_tile, b_tile), sums, by * block_m, bx * block_n, steps, num_stages)
                 for i, j in T.Parallel(block_m, block_n):
                     sums[i, j] += d_tile[i, j]
                 T.copy(sums, c[by * block_m, bx * block_n])

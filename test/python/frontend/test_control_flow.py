@@ -221,8 +221,8 @@ def test_break_in_a_pipelined_loop_is_serial_with_a_warning():
     assert len(traced.warnings) == 1
 
 
-def test_stages_of_tiles():
-    """One iteration of a pipelined loop around a tile, which ``continue`` stays in."""
+def tiles_ahead(stops):
+    """Tiles with stages, of which one is left out, alone or with all that follow."""
 
     @T.prim_func
     def kernel(A: T.Tensor((64, 64), "float16"), n: T.int32):
@@ -230,25 +230,24 @@ def test_stages_of_tiles():
             tile = T.alloc_shared((8, 64), "float16")
             for k in T.Persistent([8], 4, bx, num_stages=2):
                 if k == n:
-                    continue
+                    if stops:
+                        break
+                    else:
+                        continue
                 T.copy(A[k * 8, 0], tile)
 
-    text = text_of(kernel)
+    return kernel
+
+
+def test_stages_of_tiles():
+    """One iteration of a pipelined loop around a tile, which ``continue`` stays in."""
+    text = text_of(tiles_ahead(stops=False))
     assert text.index("scf.for") < text.index("tile.pipelined %c0_i32 to %c1_i32 stages(2)") < text.index("tile.copy")
 
 
 def test_stages_of_tiles_have_no_effect_with_break():
-    @T.prim_func
-    def kernel(A: T.Tensor((64, 64), "float16"), n: T.int32):
-        with T.Kernel(4) as bx:
-            tile = T.alloc_shared((8, 64), "float16")
-            for k in T.Persistent([8], 4, bx, num_stages=2):
-                if k == n:
-                    break
-                T.copy(A[k * 8, 0], tile)
-
     with pytest.warns(FrontendWarning, match="break in T.Persistent: num_stages=2 has no effect"):
-        text = text_of(kernel)
+        text = text_of(tiles_ahead(stops=True))
     assert "tile.pipelined" not in text
     assert "tile.copy" in text
 

@@ -519,6 +519,14 @@ bool mlir::tile::isLoop(Operation *op) {
          !isa<ParallelOp>(op);
 }
 
+Operation *mlir::tile::getLoopAround(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent && !isa<KernelOp>(parent);
+       parent = parent->getParentOp())
+    if (isLoop(parent))
+      return parent;
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Descriptions
 //===----------------------------------------------------------------------===//

@@ -176,10 +176,8 @@ private:
     bool perWarp = isPerWarp(store);
     if (!inOrder) {
       // Only in a later iteration.
-      Operation *parent = block->getParentOp();
-      while (parent != kernel && !isLoop(parent))
-        parent = parent->getParentOp();
-      if (parent == kernel)
+      Operation *parent = getLoopAround(from);
+      if (!parent)
         return;
       // Under a condition the barrier that tells the other threads goes in
       // front of the branch, and the wait has to come before it.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "MaskConditions.h"
 
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProgramSlice.h"
 
@@ -174,15 +175,6 @@ static void simplifyBody(Block &body) {
   eraseDead(body);
 }
 
-/// The loop around `loop` whose iterations may differ in their masks.
-static Operation *getOuterLoop(ParallelOp loop) {
-  for (Operation *op = loop->getParentOp(); op && !isa<KernelOp>(op);
-       op = op->getParentOp())
-    if (isa<PipelinedOp, scf::ForOp, scf::WhileOp>(op))
-      return op;
-  return nullptr;
-}
-
 static bool writesShared(ParallelOp loop) {
   return loop
       .walk([](Operation *op) {
@@ -214,7 +206,7 @@ static void setReason(ParallelOp loop, const Twine &reason) {
 
 void MaskPeeler::peel() {
   findMasks();
-  Operation *outer = getOuterLoop(loop);
+  Operation *outer = getLoopAround(loop);
   if (!outer || !uniformity.isReachedUniformly(loop))
     return;
   std::vector<MaskCondition> conditions;

@@ -633,11 +633,7 @@ static Reason whyNotOutside(Value buffer, ArrayRef<PipelinedOp> loops) {
                " outside of the loop, which may see elements that the last "
                "iteration did not write";
   }
-  bool repeats = false;
-  for (Operation *parent = loops.front()->getParentOp();
-       parent && !isa<KernelOp>(parent); parent = parent->getParentOp())
-    repeats |= isa<LoopLikeOpInterface, PipelinedOp>(parent);
-  if (!repeats)
+  if (!getLoopAround(loops.front()))
     return std::nullopt;
   for (Operation *user : uses->before) {
     SmallVector<BufferAccess> accesses;

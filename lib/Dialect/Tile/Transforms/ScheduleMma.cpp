@@ -188,13 +188,7 @@ bool LoopSchedule::runsAtLeastOnce() {
 }
 
 bool LoopSchedule::staysInFlight() {
-  if (slots >= kMinSlotsInFlight)
-    return true;
-  for (Operation *parent = loop->getParentOp(); !isa<KernelOp>(parent);
-       parent = parent->getParentOp())
-    if (isLoop(parent))
-      return slots > 1;
-  return false;
+  return slots >= kMinSlotsInFlight || (getLoopAround(loop) && slots > 1);
 }
 
 FillOp LoopSchedule::findFill(Value accumulator) {

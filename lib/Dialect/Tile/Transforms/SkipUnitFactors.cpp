@@ -5,6 +5,7 @@
 // against 32 multiplications, so that little is lost where it never succeeds.
 //
 //===----------------------------------------------------------------------===//
+#include "tilemlir/Dialect/Tile/Transforms/BufferAccess.h"
 #include "tilemlir/Dialect/Tile/Transforms/Passes.h"
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/UnitFactors.h"
@@ -13,7 +14,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <set>
 
@@ -103,28 +103,19 @@ std::optional<SmallVector<Scaling>> mlir::tile::matchScalings(ParallelOp loop) {
   return scalings;
 }
 
-/// The loop around `loop`.
-static Operation *getLoopAround(ParallelOp loop) {
-  for (Operation *op = loop->getParentOp(); op && !isa<KernelOp>(op);
-       op = op->getParentOp())
-    if (isa<PipelinedOp, scf::ForOp, scf::WhileOp>(op))
-      return op;
-  return nullptr;
-}
-
 /// Calls `visit` for the operations in `scope` that write the storage of
 /// `buffer`.
 static void visitWriters(Value buffer, Operation *scope,
                          function_ref<void(Operation *)> visit) {
-  for (Operation *user : getHandleUsers(getAllocation(buffer))) {
+  AllocOp alloc = getAllocation(buffer);
+  for (Operation *user : getHandleUsers(alloc)) {
     if (!scope->isProperAncestor(user))
       continue;
-    Value dest = llvm::TypeSwitch<Operation *, Value>(user)
-                     .Case<StoreOp, CopyOp, FillOp, ReduceOp, ConvertOp>(
-                         [](auto write) { return write.getDest(); })
-                     .Default([](Operation *) { return Value(); });
-    if (dest && isa<BufferType>(dest.getType()) &&
-        getAllocation(dest) == getAllocation(buffer))
+    SmallVector<BufferAccess> accesses;
+    collectAccesses(user, accesses);
+    if (llvm::any_of(accesses, [&](const BufferAccess &access) {
+          return access.isWrite && access.root == alloc.getResult();
+        }))
       visit(user);
   }
 }

@@ -131,14 +131,6 @@ static int64_t getSlots(AllocOp alloc) {
   return slots;
 }
 
-static bool isInLoop(Operation *op) {
-  for (Operation *parent = op->getParentOp(); !isa<KernelOp>(parent);
-       parent = parent->getParentOp())
-    if (isLoop(parent))
-      return true;
-  return false;
-}
-
 /// Bytes of shared memory that `store` may take: what is not used, and outside
 /// of loops also what is not used any more.
 int64_t StageStores::getFreeBytes(CopyOp store) {
@@ -146,7 +138,7 @@ int64_t StageStores::getFreeBytes(CopyOp store) {
   if (int64_t wanted = OptionsAttr::of(kernel).getInteger("shared_limit", 0))
     limit = std::min(limit, wanted);
   // Where the program orders its threads itself, buffers never share memory.
-  bool reuse = !isInLoop(store) && !kernel->hasAttr("tile.explicit") &&
+  bool reuse = !getLoopAround(store) && !kernel->hasAttr("tile.explicit") &&
                !OptionsAttr::of(kernel).getFlag("disable_shared_reuse", false);
   Operation *place = kernel.getBodyBlock()->findAncestorOpInBlock(*store);
   int64_t taken = kReservedBytes;

@@ -175,3 +175,37 @@ func.func @factors(%n: i32, %scale: f32, %A: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+#sums = #tile.fragment_layout<[64, 128], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8), (16, 1, 8)]>
+#narrow = #tile.fragment_layout<[64, 8], threads = [(4, 1, 2), (8, 0, 1), (4, 0, 16)], registers = [(2, 1, 1), (2, 0, 8)]>
+
+// The factor changes with a product.
+// CHECK-LABEL: func.func @product
+func.func @product(%n: i32) {
+  tile.kernel "k" grid(%n) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1.0 : f32
+    %a = tile.alloc "a" : !tile.buffer<64x16xf16, shared>
+    %b = tile.alloc "b" : !tile.buffer<16x8xf16, shared>
+    %p = tile.alloc "p" : !tile.buffer<64x8xf32, fragment, #narrow>
+    %sums = tile.alloc "sums" : !tile.buffer<64x128xf32, fragment, #sums>
+    tile.pipelined %c0 to %n stages(2) {
+    ^bb0(%k: i32):
+      tile.gemm %a, %b, %p : !tile.buffer<64x16xf16, shared>, !tile.buffer<16x8xf16, shared>, !tile.buffer<64x8xf32, fragment, #narrow>
+      // CHECK: tile.parallel [64, 128] attributes {choice = #tile.choice<simt, "64 multiplications of a thread by 2 factors
+      tile.parallel [64, 128] attributes {layout = #sums} {
+      ^bb0(%i: i32, %j: i32):
+        %x = tile.load %sums[%i, %j] : !tile.buffer<64x128xf32, fragment, #sums> -> f32
+        %f = tile.load %p[%i, %c0] : !tile.buffer<64x8xf32, fragment, #narrow> -> f32
+        %less = arith.cmpf olt, %f, %one : f32
+        %e = arith.select %less, %f, %one : f32
+        %y = arith.mulf %x, %e : f32
+        tile.store %y, %sums[%i, %j] : f32, !tile.buffer<64x128xf32, fragment, #sums>
+      }
+    }
+  }
+  return
+}

@@ -88,6 +88,9 @@ SmallVector<IndexRange, 4> getWholeRegion(Type type);
 /// Whether `op` runs its body again and again, one iteration after the other.
 bool isLoop(Operation *op);
 
+/// The innermost loop of the kernel around `op`; null if there is none.
+Operation *getLoopAround(Operation *op);
+
 /// "gemm (line 12)": how users know an operation.
 std::string describeForUser(Operation *op);
 
