@@ -143,6 +143,26 @@ def places(blocks, cluster):
     return kernel
 
 
+def meet(blocks, cluster):
+    """All blocks of the grid wait for each other, in one loop for its condition and in another one for its body."""
+
+    @T.prim_func
+    def kernel(arrived: T.Tensor((2,), "int32"), out: T.Tensor((blocks,), "int32")):
+        with T.Kernel(blocks, threads=32, cluster_dims=cluster) as block:
+            if T.get_thread_binding() == 0:
+                T.atomic_add(arrived[0], 1, memory_order="release")
+                while T.atomic_load(arrived[0], memory_order="acquire") < blocks:
+                    pass
+                T.atomic_add(arrived[1], 1, memory_order="release")
+                seen = T.alloc_var("int32")
+                seen = 0
+                while seen < blocks:
+                    seen = T.atomic_load(arrived[1], memory_order="acquire")
+                out[block] = seen
+
+    return kernel
+
+
 def exchange(blocks, cluster):
     """Each block leaves a number in a workspace and reads that of its neighbour behind the barrier of the cluster."""
 

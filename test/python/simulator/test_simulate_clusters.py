@@ -54,6 +54,17 @@ def test_number_of_steps(steps):
     np.testing.assert_array_equal(result.outputs, expected.astype(np.float16))
 
 
+@pytest.mark.parametrize(("blocks", "cluster"), [(3, 2), (5, 4), (4, 4)])
+def test_surplus_blocks_do_not_wait(blocks, cluster):
+    """Blocks that complete a cluster see none of what the others wait for; they would wait for ever."""
+    kernel = tile.compile(cluster_programs.meet(blocks, cluster), target=TARGET)
+    arrived, out = np.zeros(2, np.int32), np.zeros(blocks, np.int32)
+    result = simulate(kernel, arrived, out, settings=Settings(seed=1))
+    assert result.report.ok, str(result.report)
+    np.testing.assert_array_equal(arrived, blocks)
+    np.testing.assert_array_equal(out, blocks)
+
+
 def test_barrier_of_the_cluster():
     kernel = tile.compile(cluster_programs.exchange(8, 4), target=TARGET, out_idx=-1)
     result = simulate(kernel, settings=Settings(seed=1))

@@ -101,6 +101,25 @@ static bool isClippedAnyway(Operation *op, ArrayRef<Value> conditions,
   });
 }
 
+/// Lets loops with a condition of their own end where `condition` does not
+/// hold: what `masked` would read there is zero for ever, and a loop that waits
+/// for another value would not end. `scope` is around them.
+static void endWaitingLoops(ArrayRef<Operation *> masked, Operation *scope,
+                            Value condition) {
+  llvm::SetVector<scf::WhileOp> loops;
+  for (Operation *op : masked)
+    for (Operation *parent = op->getParentOp();
+         parent != scope && op->getNumResults(); parent = parent->getParentOp())
+      if (auto loop = dyn_cast<scf::WhileOp>(parent))
+        loops.insert(loop);
+  for (scf::WhileOp loop : loops) {
+    scf::ConditionOp end = loop.getConditionOp();
+    OpBuilder builder(end);
+    end.getConditionMutable().assign(arith::AndIOp::create(
+        builder, end.getLoc(), condition, end.getCondition()));
+  }
+}
+
 /// Puts what has an effect behind `begin`, in its block, under the condition
 /// that all of `conditions` hold.
 static void maskEffects(Operation *begin, ArrayRef<Value> conditions,
@@ -117,6 +136,7 @@ static void maskEffects(Operation *begin, ArrayRef<Value> conditions,
       return isa<ParallelOp>(inner) ? WalkResult::skip()
                                     : WalkResult::advance();
     });
+  endWaitingLoops(masked, begin->getParentOp(), condition);
   for (Operation *op : masked) {
     OpBuilder builder(op);
     // What an atomic operation gives is used inside of the work only.

@@ -180,3 +180,42 @@ func.func @masked(%n: i32, %A: memref<?xf32>) {
   }
   return
 }
+
+// -----
+
+// A loop that waits for a value of a tensor ends where the block does not exist; one that counts stays as it is.
+// CHECK-LABEL: func.func @wait
+func.func @wait(%gx: i32, %n: i32, %A: memref<?xi32>) {
+  tile.kernel "k" grid(%gx) threads(32) attributes {cluster = array<i64: 2>} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %bx, %arg0
+    // CHECK: scf.while
+    // CHECK-NEXT: %[[READ:.*]] = scf.if %[[EXISTS]] -> (i32) {
+    // CHECK-NEXT: tile.atomic or
+    // CHECK: %[[LESS:.*]] = arith.cmpi slt, %[[READ]], %arg1
+    // CHECK-NEXT: %[[GOES_ON:.*]] = arith.andi %[[EXISTS]], %[[LESS]]
+    // CHECK-NEXT: scf.condition(%[[GOES_ON]])
+    scf.while : () -> () {
+      %read = tile.atomic or %c0, %A[%c0] : i32, memref<?xi32> -> i32
+      %less = arith.cmpi slt, %read, %n : i32
+      scf.condition(%less)
+    } do {
+      scf.yield
+    }
+    // CHECK: scf.while
+    // CHECK-NEXT: %[[FEWER:.*]] = arith.cmpi
+    // CHECK-NEXT: scf.condition(%[[FEWER]])
+    %count = scf.while (%i = %c0) : (i32) -> i32 {
+      %fewer = arith.cmpi slt, %i, %n : i32
+      scf.condition(%fewer) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      tile.atomic add %c1, %A[%i] : i32, memref<?xi32>
+      %next = arith.addi %i, %c1 : i32
+      scf.yield %next : i32
+    }
+  }
+  return
+}

@@ -57,7 +57,8 @@ def TileMapBlocks : Pass<"tile-map-blocks"> {
     multiple of the cluster's are rounded up; the blocks that this adds run the
     program with indices beyond the grid, and have no effect: what prints,
     asserts, or writes tensors at places that may exist is done under a
-    condition. With a raster, whole
+    condition, and so are iterations of loops that wait for what such an
+    operation gives. With a raster, whole
     clusters are renumbered, and the blocks of one stay neighbours.
 
     ```mlir
