@@ -102,6 +102,15 @@ def test_inline_ptx():
     np.testing.assert_array_equal(c.cpu().numpy(), np.clip(wide, -(2**31), 2**31 - 1))
 
 
+def test_inline_ptx_that_stores():
+    kernel = programs.compile_for(explicit_programs.replaced(64), TARGET)
+    a = torch.arange(64, dtype=torch.int32, device="cuda")
+    before, after = (torch.zeros(64, dtype=torch.int32, device="cuda") for _ in range(2))
+    kernel(a, before, after)
+    assert torch.equal(before.cpu(), torch.arange(64, dtype=torch.int32))
+    assert torch.equal(after.cpu(), torch.full((64,), 77, dtype=torch.int32))
+
+
 def test_dependent_launches():
     count = 100000
     kernel = programs.compile_for(explicit_programs.dependent(count), TARGET)

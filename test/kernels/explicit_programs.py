@@ -219,6 +219,35 @@ def saturating_sum(count):
     return kernel
 
 
+def replaced(count):
+    """Inline PTX replaces the first element of ``A`` between two reads of it."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((count,), "int32"), before: T.Tensor((count,), "int32"), after: T.Tensor((count,), "int32")):
+        with T.Kernel(1, threads=count):
+            i = T.get_thread_binding()
+            before[i] = A[i]
+            T.sync_threads()
+            if i == 0:
+                T.ptx("st.global.s32 [$0], 77;", A)
+            T.sync_threads()
+            after[i] = A[0]
+
+    return kernel
+
+
+def counted_blocks(blocks, cluster=None):
+    """Inline PTX counts the blocks that have an effect."""
+
+    @T.prim_func
+    def kernel(count: T.Tensor((1,), "int32")):
+        with T.Kernel(blocks, threads=32, cluster_dims=cluster):
+            if T.get_thread_binding() == 0:
+                T.ptx("red.global.add.s32 [$0], 1;", count)
+
+    return kernel
+
+
 def dependent(count):
     """A kernel that may begin before the one ahead of it has ended."""
 

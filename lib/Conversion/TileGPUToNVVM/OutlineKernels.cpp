@@ -202,6 +202,15 @@ static bool waitsForLaunches(tile::KernelOp kernel) {
       .wasInterrupted();
 }
 
+/// Whether inline PTX may tell other blocks about tensors, or be told.
+static bool mayOrder(tile_gpu::PtxOp op) {
+  constexpr StringLiteral kFences[] = {"fence.acq_rel", "fence.sc", "membar"};
+  return llvm::any_of(op.getOperandTypes(), llvm::IsaPred<MemRefType>) ||
+         llvm::any_of(kFences, [&](StringRef fence) {
+           return op.getText().contains(fence);
+         });
+}
+
 /// No second block fits on a multiprocessor: each has too much shared memory.
 static bool isAloneForItsMemory(tile::KernelOp kernel) {
   auto bytes = kernel->getAttrOfType<IntegerAttr>("tile.shared_bytes");
@@ -257,9 +266,11 @@ void Outliner::setAttributes(LLVM::LLVMFuncOp function) {
           .walk([](Operation *op) {
             auto atomic = dyn_cast<tile_gpu::GlobalAtomicOp>(op);
             auto arrive = dyn_cast<tile_gpu::ClusterArriveOp>(op);
+            auto ptx = dyn_cast<tile_gpu::PtxOp>(op);
             bool orders = (atomic && atomic.getMemoryOrder() !=
                                          tile::MemoryOrder::Relaxed) ||
-                          (arrive && !arrive.getRelaxed());
+                          (arrive && !arrive.getRelaxed()) ||
+                          (ptx && mayOrder(ptx));
             return orders ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();

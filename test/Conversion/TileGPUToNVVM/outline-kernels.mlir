@@ -90,3 +90,38 @@ module attributes {tile.target = #tile.target<"sm_80">} {
     return
   }
 }
+
+// -----
+
+// Inline PTX may write a tensor whose address it is given, and tell other blocks about all of them.
+// CHECK: llvm.func @inline(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64})
+// What it is not given it does not write.
+// CHECK: llvm.func @arithmetic(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly})
+// CHECK: llvm.func @fence(%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64}, %{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly})
+module attributes {tile.target = #tile.target<"sm_90a">} {
+  func.func @all(%A: memref<64xi32>, %B: memref<64xi32>, %C: memref<64xi32>) attributes {tile.outputs = array<i64: 1>} {
+    %c8 = arith.constant 8 : i32
+    tile.kernel "inline" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %o = arith.constant 0 : i64
+      tile_gpu.ptx "st.global.s32 [$0], 1;"(%A) : (memref<64xi32>) -> ()
+      %v = tile_gpu.global_load %A[%o] : memref<64xi32> -> i32
+      tile_gpu.global_store %v, %B[%o] : i32, memref<64xi32>
+    }
+    tile.kernel "arithmetic" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %o = arith.constant 0 : i64
+      %v = tile_gpu.global_load %C[%o] : memref<64xi32> -> i32
+      %w = tile_gpu.ptx "add.sat.s32 $0, $1, 1;"(%v) : (i32) -> i32
+      tile_gpu.global_store %w, %B[%o] : i32, memref<64xi32>
+    }
+    tile.kernel "fence" grid(%c8) threads(128) {
+    ^bb0(%bx: i32):
+      %o = arith.constant 0 : i64
+      %v = tile_gpu.global_load %C[%o] : memref<64xi32> -> i32
+      tile_gpu.ptx "fence.acq_rel.gpu;"() : () -> ()
+      tile_gpu.global_store %v, %B[%o] : i32, memref<64xi32>
+    }
+    return
+  }
+}

@@ -278,7 +278,8 @@ def TileGPU_PtxOp : TileGPU_OrderedOp<"ptx"> {
     %r = tile_gpu.ptx "add.sat.s32 $0, $1, $2;" (%a, %b) : (i32, i32) -> i32
     ```
   }];
-  let arguments = (ins StrAttr:$text, Variadic<AnyTypeOf<[TileGPU_Scalar, AnyMemRef]>>:$operands);
+  let arguments = (ins StrAttr:$text,
+    Arg<Variadic<AnyTypeOf<[TileGPU_Scalar, AnyMemRef]>>, "", [MemRead, MemWrite]>:$operands);
   let results = (outs Variadic<TileGPU_Scalar>:$outputs);
   let assemblyFormat = "$text `(` $operands `)` attr-dict `:` functional-type($operands, $outputs)";
   let hasVerifier = 1;
