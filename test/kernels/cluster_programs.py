@@ -143,6 +143,22 @@ def places(blocks, cluster):
     return kernel
 
 
+def own_places(blocks, cluster):
+    """Each block has a place in an array in shared memory, which has one for each block of the grid."""
+
+    @T.prim_func
+    def kernel(out: T.Tensor((blocks,), "int32")):
+        with T.Kernel(blocks, threads=32, cluster_dims=cluster) as block:
+            numbers = T.alloc_shared((blocks,), "int32")
+            if T.get_thread_binding() == 0:
+                numbers[block] = block * 3 + 1
+            T.sync_threads()
+            if T.get_thread_binding() == 1:
+                out[block] = numbers[block]
+
+    return kernel
+
+
 def meet(blocks, cluster):
     """All blocks of the grid wait for each other, in one loop for its condition and in another one for its body."""
 

@@ -65,6 +65,14 @@ def test_surplus_blocks_do_not_wait(blocks, cluster):
     np.testing.assert_array_equal(out, blocks)
 
 
+@pytest.mark.parametrize(("blocks", "cluster"), [(3, 2), (5, 4), (4, 4)])
+def test_surplus_blocks_stay_inside_of_buffers(blocks, cluster):
+    kernel = tile.compile(cluster_programs.own_places(blocks, cluster), target=TARGET, out_idx=-1)
+    result = simulate(kernel, settings=Settings(seed=1))
+    assert result.report.ok, str(result.report)
+    np.testing.assert_array_equal(result.outputs, np.arange(blocks) * 3 + 1)
+
+
 def test_barrier_of_the_cluster():
     kernel = tile.compile(cluster_programs.exchange(8, 4), target=TARGET, out_idx=-1)
     result = simulate(kernel, settings=Settings(seed=1))

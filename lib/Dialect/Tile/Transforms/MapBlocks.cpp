@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEMAPBLOCKS
@@ -101,6 +102,63 @@ static bool isClippedAnyway(Operation *op, ArrayRef<Value> conditions,
   });
 }
 
+/// Whether `value` is computed from one of `indices`, other than by memory.
+static bool isComputedFrom(Value value, ArrayRef<Value> indices) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (llvm::is_contained(indices, values[i]))
+      return true;
+    Operation *op = values[i].getDefiningOp();
+    if (op && isPure(op))
+      values.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+/// Whether `op` may touch memory beyond the end of a buffer where one of
+/// `conditions` does not hold: its place is computed from what they compare.
+static bool mayLeaveBuffer(Operation *op, ArrayRef<Value> conditions,
+                           IntegerAnalysis &integers) {
+  SmallVector<Value> compared;
+  for (Value condition : conditions)
+    if (auto below = condition.getDefiningOp<arith::CmpIOp>())
+      compared.push_back(below.getLhs());
+  auto leaves = [&](Value storage, ValueRange places, ArrayRef<int64_t> sizes) {
+    auto type = dyn_cast<BufferType>(storage.getType());
+    if (!type || type.isFragment())
+      return false;
+    for (auto [dim, place] : llvm::enumerate(places)) {
+      IntegerRange range = integers.getRange(place);
+      int64_t size = sizes.empty() ? 1 : sizes[dim];
+      if ((range.lower < 0 || range.upper + size > type.getShape()[dim]) &&
+          isComputedFrom(place, compared))
+        return true;
+    }
+    return false;
+  };
+  return op
+      ->walk([&](Operation *access) {
+        bool left =
+            llvm::TypeSwitch<Operation *, bool>(access)
+                .Case([&](LoadOp load) {
+                  return leaves(load.getSource(), load.getIndices(), {});
+                })
+                .Case<StoreOp, AtomicOp>([&](auto write) {
+                  return leaves(write.getDest(), write.getIndices(), {});
+                })
+                .Case([&](CopyOp copy) {
+                  return leaves(copy.getSource(), copy.getSourceOffsets(),
+                                copy.getSourceSizes()) ||
+                         leaves(copy.getDest(), copy.getDestOffsets(),
+                                copy.getDestSizes());
+                })
+                .Default([](Operation *) { return false; });
+        return left ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Lets loops with a condition of their own end where `condition` does not
 /// hold: what `masked` would read there is zero for ever, and a loop that waits
 /// for another value would not end. `scope` is around them.
@@ -120,19 +178,20 @@ static void endWaitingLoops(ArrayRef<Operation *> masked, Operation *scope,
   }
 }
 
-/// Puts what has an effect behind `begin`, in its block, under the condition
-/// that all of `conditions` hold.
+/// Puts what has an effect behind `begin`, in its block, or may lead out of a
+/// buffer, under the condition that all of `conditions` hold.
 static void maskEffects(Operation *begin, ArrayRef<Value> conditions,
                         Value condition) {
   IntegerAnalysis integers(begin);
   SmallVector<Operation *> masked;
   for (Operation *op = begin->getNextNode(); op; op = op->getNextNode())
     op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      if (hasOutsideEffect(inner)) {
-        if (!isClippedAnyway(inner, conditions, integers))
-          masked.push_back(inner);
-        return WalkResult::skip();
-      }
+      bool isEffect = hasOutsideEffect(inner) &&
+                      !isClippedAnyway(inner, conditions, integers);
+      if (isEffect ||
+          (isa<LoadOp, StoreOp, AtomicOp, CopyOp, ParallelOp>(inner) &&
+           mayLeaveBuffer(inner, conditions, integers)))
+        masked.push_back(inner);
       return isa<ParallelOp>(inner) ? WalkResult::skip()
                                     : WalkResult::advance();
     });

@@ -219,3 +219,47 @@ func.func @wait(%gx: i32, %n: i32, %A: memref<?xi32>) {
   }
   return
 }
+
+// -----
+
+// Blocks that do not exist touch no buffer at places that follow from their number and may be beyond its end.
+// CHECK-LABEL: func.func @places
+func.func @places(%A: memref<3xi32>) {
+  %c3 = arith.constant 3 : i32
+  tile.kernel "k" grid(%c3) threads(32) attributes {cluster = array<i64: 2>} {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c2 = arith.constant 2 : i32
+    %s = tile.alloc "s" : !tile.buffer<3xi32, shared>
+    %t = tile.alloc "t" : !tile.buffer<4xi32, shared>
+    // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %bx
+    // CHECK: scf.if %[[EXISTS]] {
+    // CHECK-NEXT: tile.store %{{.*}}, %s[%bx]
+    tile.store %c0, %s[%bx] : i32, !tile.buffer<3xi32, shared>
+    // CHECK: }
+    // CHECK-NEXT: tile.store %{{.*}}, %t[%bx]
+    tile.store %c0, %t[%bx] : i32, !tile.buffer<4xi32, shared>
+    // CHECK: scf.if %[[EXISTS]] -> (i32) {
+    // CHECK-NEXT: tile.load %s[%bx]
+    %v = tile.load %s[%bx] : !tile.buffer<3xi32, shared> -> i32
+    // CHECK: %[[PLACE:.*]] = arith.remsi
+    %place = arith.remsi %bx, %c2 : i32
+    // CHECK-NEXT: tile.load %s[%[[PLACE]]]
+    %w = tile.load %s[%place] : !tile.buffer<3xi32, shared> -> i32
+    // What memory says does not follow from the number of the block.
+    // CHECK-NEXT: tile.load %s[%[[PLACE]]]
+    // CHECK-NEXT: %[[LOADED:.*]] = tile.load %arg0[%bx]
+    // CHECK-NEXT: tile.store %{{.*}}, %s[%[[LOADED]]]
+    %x = tile.load %s[%place] : !tile.buffer<3xi32, shared> -> i32
+    %loaded = tile.load %A[%bx] : memref<3xi32> -> i32
+    tile.store %x, %s[%loaded] : i32, !tile.buffer<3xi32, shared>
+    // CHECK: scf.if %[[EXISTS]] {
+    // CHECK-NEXT: tile.parallel
+    tile.parallel [2] {
+    ^bb0(%i: i32):
+      %sum = arith.addi %bx, %i : i32
+      tile.store %w, %s[%sum] : i32, !tile.buffer<3xi32, shared>
+    }
+  }
+  return
+}

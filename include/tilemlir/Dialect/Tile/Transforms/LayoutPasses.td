@@ -58,7 +58,8 @@ def TileMapBlocks : Pass<"tile-map-blocks"> {
     program with indices beyond the grid, and have no effect: what prints,
     asserts, or writes tensors at places that may exist is done under a
     condition, and so are iterations of loops that wait for what such an
-    operation gives. With a raster, whole
+    operation gives, and accesses to buffers at places that are computed from
+    these indices and may be beyond the end. With a raster, whole
     clusters are renumbered, and the blocks of one stay neighbours.
 
     ```mlir
