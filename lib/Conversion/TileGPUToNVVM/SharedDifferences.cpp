@@ -23,9 +23,11 @@
 
 using namespace mlir;
 
-/// Comparisons with different constants from which on a difference pays: where
-/// signs are not known, a saturating one takes about six instructions.
-static constexpr size_t kSharedComparisons = 8;
+/// Comparisons with different constants from which on a difference pays. It is
+/// one more value that may live through a loop: where registers are short, as
+/// with masks of 64 columns and two blocks on a multiprocessor, it can cost a
+/// spill.
+static constexpr size_t kSharedComparisons = 20;
 
 namespace {
 /// base + offset, without wrapping around.
