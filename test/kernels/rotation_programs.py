@@ -107,7 +107,58 @@ def exact_weights(stages: int, threads: int = 128, block_m: int = BLOCK_M, ping_
     return exact_weights_kernel
 
 
-PROGRAMS = {"rounded": rounded_weights, "exact": exact_weights}
+def lagging_maximum(stages: int, threads: int = 128, block_m: int = BLOCK_M, ping_pong: bool = False):
+    """Exact weights with a maximum that follows only when it is 4 behind: in some steps a warp multiplies by 1."""
+
+    @T.prim_func
+    def lagging_maximum_kernel(
+        q: T.Tensor((block_m, DIM), "float16"),
+        k: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        v: T.Tensor((6 * BLOCK_N, DIM), "float16"),
+        out: T.Tensor((block_m, DIM), "float32"),
+        count: T.int32,
+    ):
+        with T.Kernel(1, threads=threads) as _:
+            q_tile = T.alloc_shared((block_m, DIM), "float16")
+            k_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            v_tile = T.alloc_shared((BLOCK_N, DIM), "float16")
+            scores = T.alloc_fragment((block_m, BLOCK_N), "float32")
+            weights = T.alloc_fragment((block_m, BLOCK_N), "float16")
+            result = T.alloc_fragment((block_m, DIM), "float32")
+            top, peak = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
+            rescale, total = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
+            T.copy(q, q_tile)
+            T.clear(result)
+            T.clear(total)
+            T.fill(top, -1e30)
+            for step in T.Pipelined(T.ceildiv(count, BLOCK_N), num_stages=stages, ping_pong=ping_pong):
+                T.copy(k[step * BLOCK_N, 0], k_tile)
+                T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
+                if (step + 1) * BLOCK_N > count:
+                    for i, j in T.Parallel(block_m, BLOCK_N):
+                        scores[i, j] = T.if_then_else(step * BLOCK_N + j < count, scores[i, j], -T.infinity("float32"))
+                T.reduce_max(scores, peak, dim=1)
+                for i in T.Parallel(block_m):
+                    rescale[i] = T.if_then_else(peak[i] - top[i] > 4, T.exp2(top[i] - peak[i]), 1.0)
+                    top[i] = T.if_then_else(peak[i] - top[i] > 4, peak[i], top[i])
+                for i, j in T.Parallel(block_m, BLOCK_N):
+                    scores[i, j] = T.exp2(scores[i, j] - top[i])
+                for i, j in T.Parallel(block_m, DIM):
+                    result[i, j] *= rescale[i]
+                for i in T.Parallel(block_m):
+                    total[i] *= rescale[i]
+                T.reduce_sum(scores, total, dim=1, clear=False)
+                T.copy(scores, weights)
+                T.copy(v[step * BLOCK_N, 0], v_tile)
+                T.gemm(weights, v_tile, result)
+            for i, j in T.Parallel(block_m, DIM):
+                result[i, j] = T.if_then_else(total[i] > 0, result[i, j] / total[i], -1.0)
+            T.copy(result, out)
+
+    return lagging_maximum_kernel
+
+
+PROGRAMS = {"rounded": rounded_weights, "exact": exact_weights, "lagging": lagging_maximum}
 
 
 def inputs(block_m: int = BLOCK_M, seed: int | None = None) -> list[np.ndarray]:

@@ -35,6 +35,21 @@ def test_warp_groups(program):
     assert error_of(build(program, 2, threads=256, block_m=128), 200, block_m=128, seed=3) < 2e-3
 
 
+@pytest.mark.parametrize("rises", [True, False])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_rescaling(groups, rises):
+    """A maximum that runs away in every step, and one that stays; two groups take turns."""
+    kernel = build("lagging", 2, threads=128 * groups, block_m=64 * groups, ping_pong=groups > 1)
+    assert "are skipped where all factors of a warp are 1" in str(kernel.explain())
+    q, k, v = inputs(64 * groups)
+    q[:, 0] = 8
+    k[:, 0] = np.repeat(np.arange(6) if rises else -np.arange(6), BLOCK_N)
+    out = np.full(q.shape, np.nan, np.float32)
+    kernel.simulate(q, k, v, out, 5 * BLOCK_N)
+    reference = expected(q, k, v, 5 * BLOCK_N)
+    assert np.linalg.norm(out - reference) / np.linalg.norm(reference) < 2e-3
+
+
 @pytest.mark.parametrize("stages", [2, 3])
 def test_tiles(stages):
     """The ring goes on from tile to tile, whatever the number of steps of each."""
