@@ -1,4 +1,4 @@
-"""Attention tuned for long sequences: no mask on full tiles, the longest rows first, and a maximum that may lag.
+"""Attention, tuned: no mask on full tiles, the longest rows first from a counter, and a maximum that may lag.
 
 python examples/attention_tuned.py
 python examples/attention_tuned.py --length 777 --dim 80 --full
@@ -23,11 +23,11 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
 
     A row follows its maximum only when that has run away, so that most steps multiply by 1.
     """
-    scale = dim**-0.5 * LOG2_E
-    shape = (batch, length, heads, dim)
-    # Heads whose keys the L2 cache keeps while blocks of different length end.
-    section = next(size for size in ((8, 4, 2, 1) if causal else (1,)) if heads % size == 0)
-    tiles = -(-length // block_m)
+    scale, shape = dim**-0.5 * LOG2_E, (batch, length, heads, dim)
+    # Heads whose keys and values, up to 32 MB, the L2 cache keeps while blocks are at different rows.
+    section = max((n for n in (16, 8, 4, 2) if causal and heads % n == 0 and n * length * dim <= 2**23), default=1)
+    # The last rows, which see most keys, come first: blocks take one tile after the other from a counter.
+    tiles, order = [batch, heads // section, -(-length // block_m), section], (0, 1, ~2, 3)
 
     @T.prim_func
     def attention_tuned_kernel(
@@ -36,7 +36,7 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
         v: T.Tensor(shape, "float16"),
         out: T.Tensor(shape, "float16"),
     ):
-        with T.Kernel(section * tiles, heads // section, batch, threads=threads) as (x, y, sequence):
+        with T.Kernel(T.num_sms(), threads=threads) as block:
             q_tile = T.alloc_shared((block_m, dim), "float16")
             k_tile, v_tile = T.alloc_shared((block_n, dim), "float16"), T.alloc_shared((block_n, dim), "float16")
             scores = T.alloc_fragment((block_m, block_n), "float32")
@@ -44,40 +44,40 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
             result = T.alloc_fragment((block_m, dim), "float32")
             top, peak = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
             rescale, total = T.alloc_fragment((block_m,), "float32"), T.alloc_fragment((block_m,), "float32")
-            head = y * section + x % section
-            row = tiles - 1 - x // section
-            T.copy(q[sequence, row * block_m, head, 0], q_tile)
-            T.clear(result)
-            T.clear(total)
-            T.fill(top, -1e30)
-            keys = T.min((row + 1) * block_m, length) if causal else length
-            for step in T.Pipelined(T.ceildiv(keys, block_n), num_stages=num_stages):
-                T.copy(k[sequence, step * block_n, head, 0], k_tile)
-                T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
-                if (step + 1) * block_n > (row * block_m if causal else length):  # the mask cuts this tile
+            for item, group, row, x in T.Persistent(tiles, T.num_sms(), block, order=order, dynamic=True, num_stages=2):
+                head = group * section + x
+                T.copy(q[item, row * block_m, head, 0], q_tile)
+                T.clear(result)
+                T.clear(total)
+                T.fill(top, -1e30)
+                keys = T.min((row + 1) * block_m, length) if causal else length
+                for step in T.Pipelined(T.ceildiv(keys, block_n), num_stages=num_stages):
+                    T.copy(k[item, step * block_n, head, 0], k_tile)
+                    T.gemm(q_tile, k_tile, scores, transpose_B=True, clear_accum=True)
+                    if (step + 1) * block_n > (row * block_m if causal else length):  # the mask cuts this tile
+                        for i, j in T.Parallel(block_m, block_n):
+                            seen = row * block_m + i >= step * block_n + j if causal else step * block_n + j < length
+                            scores[i, j] = T.if_then_else(seen, scores[i, j], -T.infinity("float32"))
+                    T.reduce_max(scores, peak, dim=1)
+                    for i in T.Parallel(block_m):
+                        ahead = peak[i] * scale - top[i] > SLACK
+                        rescale[i] = T.if_then_else(ahead, T.exp2(top[i] - peak[i] * scale), 1.0)
+                        top[i] = T.if_then_else(ahead, peak[i] * scale, top[i])
                     for i, j in T.Parallel(block_m, block_n):
-                        seen = row * block_m + i >= step * block_n + j if causal else step * block_n + j < length
-                        scores[i, j] = T.if_then_else(seen, scores[i, j], -T.infinity("float32"))
-                T.reduce_max(scores, peak, dim=1)
+                        scores[i, j] = T.exp2(scores[i, j] * scale - top[i])
+                    for i, j in T.Parallel(block_m, dim):
+                        result[i, j] *= rescale[i]
+                    for i in T.Parallel(block_m):
+                        total[i] *= rescale[i]
+                    T.reduce_sum(scores, total, dim=1, clear=False)
+                    T.copy(scores, weights)
+                    T.copy(v[item, step * block_n, head, 0], v_tile)
+                    T.gemm(weights, v_tile, result)
                 for i in T.Parallel(block_m):
-                    ahead = peak[i] * scale - top[i] > SLACK
-                    rescale[i] = T.if_then_else(ahead, T.exp2(top[i] - peak[i] * scale), 1.0)
-                    top[i] = T.if_then_else(ahead, peak[i] * scale, top[i])
-                for i, j in T.Parallel(block_m, block_n):
-                    scores[i, j] = T.exp2(scores[i, j] * scale - top[i])
+                    total[i] = 1.0 / total[i]
                 for i, j in T.Parallel(block_m, dim):
-                    result[i, j] *= rescale[i]
-                for i in T.Parallel(block_m):
-                    total[i] *= rescale[i]
-                T.reduce_sum(scores, total, dim=1, clear=False)
-                T.copy(scores, weights)
-                T.copy(v[sequence, step * block_n, head, 0], v_tile)
-                T.gemm(weights, v_tile, result)
-            for i in T.Parallel(block_m):
-                total[i] = 1.0 / total[i]
-            for i, j in T.Parallel(block_m, dim):
-                result[i, j] *= total[i]
-            T.copy(result, out[sequence, row * block_m, head, 0])
+                    result[i, j] *= total[i]
+                T.copy(result, out[item, row * block_m, head, 0])
 
     return attention_tuned_kernel
 

@@ -240,6 +240,8 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
       return {type.getDimSize(*index), type.getDimSize(*index)};
     return {0, kHighest};
   }
+  if (isa<SmCountOp>(op))
+    return {1, kHighest};
   if (isa<arith::AddIOp, arith::SubIOp>(op))
     return getRange(getLinearForm(value));
   auto operandRange = [&](unsigned i) { return getRange(op->getOperand(i)); };

@@ -214,3 +214,24 @@ module attributes {tile.options = #tile.options<{disable_bounds_checks = true}>}
     return
   }
 }
+
+// -----
+
+// Blocks that walk over tiles, as many at a time as there are multiprocessors: no tile is in front of the first one.
+// CHECK-LABEL: func.func @persistent
+func.func @persistent(%A: memref<1024x96xf16>) {
+  %c8 = arith.constant 8 : i32
+  %sms = tile.sm_count : i32
+  tile.kernel "k" grid(%sms) threads(128) {
+  ^bb0(%bx: i32):
+    %c0 = arith.constant 0 : i32
+    %c128 = arith.constant 128 : i32
+    %a = tile.alloc "a" : !tile.buffer<128x96xf16, shared>
+    scf.for %tile = %bx to %c8 step %sms : i32 {
+      %y = arith.muli %tile, %c128 : i32
+      // CHECK: tile.copy {{.*}} {bounds = #tile<bounds full>}
+      tile.copy %A[%y, %c0] [128, 96] to %a[%c0, %c0] [128, 96] : memref<1024x96xf16> to !tile.buffer<128x96xf16, shared>
+    }
+  }
+  return
+}
