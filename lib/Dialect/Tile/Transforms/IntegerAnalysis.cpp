@@ -229,6 +229,14 @@ IntegerRange IntegerAnalysis::getArgumentRange(BlockArgument argument) {
   return {};
 }
 
+/// The range of what `op` divides by, which is not zero.
+IntegerRange IntegerAnalysis::getDivisorRange(Operation *op) {
+  IntegerRange range = getRange(op->getOperand(1));
+  if (range.lower == 0 && range.upper > 0)
+    range.lower = 1;
+  return range;
+}
+
 IntegerRange IntegerAnalysis::computeRange(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return getArgumentRange(argument);
@@ -255,7 +263,7 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
   }
   if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp,
           arith::CeilDivSIOp>(op)) {
-    IntegerRange a = operandRange(0), b = operandRange(1);
+    IntegerRange a = operandRange(0), b = getDivisorRange(op);
     if (a.lower < 0 || b.lower <= 0)
       return {};
     if (isa<arith::CeilDivSIOp>(op))
@@ -266,7 +274,7 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
     return {a.lower / b.upper, a.upper / b.lower};
   }
   if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
-    IntegerRange a = operandRange(0), b = operandRange(1);
+    IntegerRange a = operandRange(0), b = getDivisorRange(op);
     if (a.lower < 0 || b.lower <= 0)
       return {};
     if (a.upper < b.lower)

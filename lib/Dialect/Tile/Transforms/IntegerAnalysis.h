@@ -42,6 +42,7 @@ private:
   int64_t computeDivisor(Value value);
   /// Range of a loop counter or block index.
   IntegerRange getArgumentRange(BlockArgument argument);
+  IntegerRange getDivisorRange(Operation *op);
   /// If value <= ceildiv(extent, step) - 1 for a symbolic extent: that pair.
   std::optional<std::pair<Value, int64_t>> getCeilDivBound(Value value);
   bool isBelowSymbol(const LinearForm &offset, int64_t size, Value symbol);

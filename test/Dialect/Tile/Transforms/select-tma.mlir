@@ -174,22 +174,30 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
 // CHECK: tile.copy %{{.*}}; a store must not begin in front of a tensor, and the start in dimension 0 of arg1 is not known to be at least 0 (T.assume says so)"
 // CHECK: tile.copy %{{.*}}"TMA store of 1 box of 64x64 elements, 128-byte swizzle"
 // CHECK: tile.copy %{{.*}}"TMA store of 1 box of 64x64 elements, 128-byte swizzle"
+// CHECK: tile.copy %{{.*}}"TMA store of 1 box of 64x64 elements, 128-byte swizzle"
 func.func @before_the_tensor(%A: memref<?x64xf16> {tile.argument = #tile.argument<"arg0", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<64>], strides = [], alignment = 16>},
                              %B: memref<?x64xf16> {tile.argument = #tile.argument<"arg1", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<64>], strides = [], alignment = 16>},
                              %C: memref<?x64xf16> {tile.argument = #tile.argument<"arg2", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<64>], strides = [], alignment = 16>},
                              %D: memref<?x64xf16> {tile.argument = #tile.argument<"arg3", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<64>], strides = [], alignment = 16>},
+                             %E: memref<?x64xf16> {tile.argument = #tile.argument<"arg4", tensor, shape = [#tile.expr<symbol("m")>, #tile.expr<64>], strides = [], alignment = 16>},
                              %n: i32, %first: i32, %known: i32) {
+  %index = arith.constant 0 : index
+  %rows = memref.dim %A, %index : memref<?x64xf16>
+  %extent = arith.index_cast %rows : index to i32
   tile.kernel "k" grid(%n) threads(128) {
   ^bb0(%bx: i32):
     %c0 = arith.constant 0 : i32
     %positive = arith.cmpi sge, %known, %c0 : i32
     tile.assume %positive
     %last = arith.maxsi %first, %c0 : i32
+    // Nothing divides by 0.
+    %quotient = arith.floordivsi %bx, %extent : i32
     %s = tile.alloc "s" : !tile.buffer<64x64xf16, shared>
     tile.copy %A[%first, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
     tile.copy %s[%c0, %c0] [64, 64] to %B[%first, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
     tile.copy %s[%c0, %c0] [64, 64] to %C[%known, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
     tile.copy %s[%c0, %c0] [64, 64] to %D[%last, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
+    tile.copy %s[%c0, %c0] [64, 64] to %E[%quotient, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
   }
   return
 }
