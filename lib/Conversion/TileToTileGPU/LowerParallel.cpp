@@ -433,6 +433,36 @@ ParallelEmitter::collectWrites(Region &region, Lane &lane,
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// Brings loads into the order of memory, in which neighbours are joined into
+/// vectors, where it is known at compile time: iterations may read them in any
+/// other. Gives the new position of each.
+static SmallVector<size_t> sortByAddress(SmallVector<LaneAccess> &accesses) {
+  SmallVector<size_t> order = llvm::to_vector(llvm::seq(accesses.size()));
+  auto differByConstants = [&](const LaneAccess &access) {
+    return access.predicate == accesses.front().predicate &&
+           llvm::all_of(llvm::zip_equal(access.coordinates,
+                                        accesses.front().coordinates),
+                        [](const auto &pair) {
+                          return std::get<0>(pair).hasSameBase(
+                              std::get<1>(pair));
+                        });
+  };
+  if (llvm::all_of(accesses, differByConstants))
+    llvm::stable_sort(order, [&](size_t lhs, size_t rhs) {
+      auto constant = [](const Coordinate &at) { return at.constant; };
+      return llvm::map_to_vector(accesses[lhs].coordinates, constant) <
+             llvm::map_to_vector(accesses[rhs].coordinates, constant);
+    });
+  SmallVector<LaneAccess> sorted;
+  SmallVector<size_t> place(accesses.size());
+  for (auto [to, from] : llvm::enumerate(order)) {
+    sorted.push_back(accesses[from]);
+    place[from] = to;
+  }
+  accesses = std::move(sorted);
+  return place;
+}
+
 LogicalResult ParallelEmitter::emitLoad(tile::LoadOp load, Lanes lanes) {
   Value storage = load.getSource();
   if (isRegisterBuffer(storage)) {
@@ -466,13 +496,14 @@ LogicalResult ParallelEmitter::emitLoad(tile::LoadOp load, Lanes lanes) {
     if (found == distinct.end())
       distinct.push_back(access);
   }
+  SmallVector<size_t> place = sortByAddress(distinct);
   bool checkBounds = load.getBounds() != tile::Bounds::Full;
   FailureOr<SmallVector<Value>> values =
       kernel.load(load, storage, distinct, checkBounds, load.getSafeAttr());
   if (failed(values))
     return failure();
   for (auto [lane, from] : llvm::zip_equal(lanes, position))
-    lane.map.map(load.getResult(), (*values)[from]);
+    lane.map.map(load.getResult(), (*values)[place[from]]);
   return success();
 }
 

@@ -340,6 +340,37 @@ func.func @packed() {
   return
 }
 
+// Eight neighbours that the iterations of a thread read in another order than memory has them: one vector all the same.
+// CHECK-LABEL: func.func @interleaved
+func.func @interleaved(%A: memref<256xf16>) {
+  %g = arith.constant 1 : i32
+  tile.kernel "k" grid(%g) threads(32) {
+  ^bb0(%bx: i32):
+    %c2 = arith.constant 2 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %f = tile.alloc "f" : !tile.buffer<256xf16, fragment, #tile.fragment_layout<[256], threads = [(32, 0, 8)], registers = [(8, 0, 1)]>>
+    // CHECK: %[[V:.*]] = tile_gpu.global_load %{{.*}} {alignment = 16 : i64} : memref<256xf16> -> vector<8xf16>
+    // CHECK-NEXT: %[[E:.*]]:8 = vector.to_elements %[[V]]
+    // CHECK-NEXT: %[[R:.*]] = vector.from_elements %[[E]]#0, %[[E]]#4, %[[E]]#1, %[[E]]#5, %[[E]]#2, %[[E]]#6, %[[E]]#3, %[[E]]#7
+    // CHECK-NEXT: tile_gpu.write_fragment %[[R]]
+    tile.parallel [256] attributes {layout = #tile.fragment_layout<[256], threads = [(32, 0, 8)], registers = [(8, 0, 1)]>} {
+    ^bb0(%i: i32):
+      %eight = arith.divui %i, %c8 : i32
+      %start = arith.muli %eight, %c8 : i32
+      %in = arith.remui %i, %c8 : i32
+      %pair = arith.divui %in, %c2 : i32
+      %odd = arith.remui %i, %c2 : i32
+      %far = arith.muli %odd, %c4 : i32
+      %near = arith.addi %start, %pair : i32
+      %at = arith.addi %near, %far : i32
+      %v = tile.load %A[%at] {bounds = #tile<bounds full>} : memref<256xf16> -> f16
+      tile.store %v, %f[%i] : f16, !tile.buffer<256xf16, fragment, #tile.fragment_layout<[256], threads = [(32, 0, 8)], registers = [(8, 0, 1)]>>
+    }
+  }
+  return
+}
+
 // Four numbers of a thread, two of a row and two of another one, side by side where a kernel keeps sums for itself:
 // quotients and remainders of what a thread starts at plus constants are such sums, too, if no thread carries.
 // CHECK-LABEL: func.func @quads
