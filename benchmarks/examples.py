@@ -232,18 +232,18 @@ def row_tasks(target: str, name: str) -> Iterator[Task]:
 
 def dequantized_tasks(target: str) -> Iterator[Task]:
     """The 4-bit product."""
-    from gemm_dequantized import GROUP, gemm_dequantized
+    from gemm_dequantized import GROUP, gemm_dequantized, pack
 
     m, n, k = 16, 8192, 8192
     kernels = variants(
-        gemm_dequantized, (m, n, k), target, block_n=[128, 128, 128, 128, 256], splits=[4, 4, 4, 2, 4],
-        groups=[2, 2, 2, 2, 2], num_stages=[2, 3, 4, 7, 4], threads=[128, 128, 128, 256, 256],
+        gemm_dequantized, (m, n, k), target, splits=[4, 4, 4, 4, 4, 4, 6, 2], groups=[2, 2, 2, 1, 1, 1, 1, 2],
+        num_stages=[2, 3, 4, 3, 4, 6, 4, 7], threads=[128] * 7 + [256], blocks=[2] * 6 + [3, 1],
     )  # fmt: skip
     a = half(m, k)
-    b = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device="cuda")
+    numbers = torch.randint(0, 16, (n, k), device="cuda")
+    b = pack(numbers)
     scale = torch.rand(n, k // GROUP, device="cuda").half() / 8
-    numbers = torch.stack([b & 15, b >> 4], 2).view(n, k).half() - 8
-    weights = (numbers * scale.repeat_interleave(GROUP, 1)).T
+    weights = ((numbers.half() - 8) * scale.repeat_interleave(GROUP, 1)).T
     out = torch.empty(m, n, device="cuda", dtype=torch.float16)
     moved = n * k / 2 + 2 * scale.numel() + 2 * m * (n + k)
     yield Task(
