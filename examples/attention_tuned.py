@@ -8,12 +8,12 @@ python examples/attention_tuned.py --target sm_90a       # cross-compile
 from __future__ import annotations
 
 import argparse
+import math
 
 import tilemlir as tile
 import tilemlir.language as T
 import torch
 
-LOG2_E = 1.44269504
 #: Weights grow up to 2 to this power before the maximum follows: far from what float16 and float32 hold.
 SLACK = 8.0
 
@@ -23,9 +23,9 @@ def attention_tuned(batch, heads, length, dim, causal=True, block_m=128, block_n
 
     A row follows its maximum only when that has run away, so that most steps multiply by 1.
     """
-    scale, shape = dim**-0.5 * LOG2_E, (batch, length, heads, dim)
-    # Heads whose keys and values, up to 32 MB, the L2 cache keeps while blocks are at different rows.
-    section = max((n for n in (16, 8, 4, 2) if causal and heads % n == 0 and n * length * dim <= 2**23), default=1)
+    scale, shape = dim**-0.5 * math.log2(math.e), (batch, length, heads, dim)
+    # Heads that blocks work on at the same time, so that the L2 cache keeps their keys and values.
+    section = math.gcd(heads, 16 if length * dim <= 2**19 else 8) if causal else 1
     # The last rows, which see most keys, come first: blocks take one tile after the other from a counter.
     tiles, order = [batch, heads // section, -(-length // block_m), section], (0, 1, ~2, 3)
 
