@@ -229,6 +229,25 @@ IntegerRange IntegerAnalysis::getArgumentRange(BlockArgument argument) {
   return {};
 }
 
+/// The quotient x / y if `op` is x - x / y * y, a rest of one that is needed as
+/// well; null otherwise.
+static Operation *getQuotientOfRest(Operation *op) {
+  auto rest = dyn_cast<arith::SubIOp>(op);
+  auto product =
+      rest ? rest.getRhs().getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+  if (!product)
+    return nullptr;
+  for (unsigned i : {0, 1}) {
+    Operation *quotient = product->getOperand(i).getDefiningOp();
+    if (isa_and_present<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp>(
+            quotient) &&
+        quotient->getOperand(0) == rest.getLhs() &&
+        quotient->getOperand(1) == product->getOperand(1 - i))
+      return quotient;
+  }
+  return nullptr;
+}
+
 /// The range of what `op` divides by, which is not zero.
 IntegerRange IntegerAnalysis::getDivisorRange(Operation *op) {
   IntegerRange range = getRange(op->getOperand(1));
@@ -250,9 +269,24 @@ IntegerRange IntegerAnalysis::computeRange(Value value) {
   }
   if (isa<SmCountOp>(op))
     return {1, kHighest};
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return getRange(getLinearForm(value));
+  if (Operation *quotient = getQuotientOfRest(op)) {
+    IntegerRange a = getRange(quotient->getOperand(0));
+    IntegerRange b = getDivisorRange(quotient);
+    if (a.lower >= 0 && b.lower > 0)
+      return {0, std::min(a.upper, b.upper - 1)};
+  }
   auto operandRange = [&](unsigned i) { return getRange(op->getOperand(i)); };
+  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
+    // The form knows what cancels out, the operands what became of rests.
+    IntegerRange form = getRange(getLinearForm(value));
+    IntegerRange a = operandRange(0), b = operandRange(1);
+    IntegerRange sum = isa<arith::AddIOp>(op)
+                           ? clampRange(a.lower + b.lower, a.upper + b.upper)
+                           : clampRange(a.lower - b.upper, a.upper - b.lower);
+    IntegerRange both = {std::max(form.lower, sum.lower),
+                         std::min(form.upper, sum.upper)};
+    return both.lower <= both.upper ? both : form;
+  }
   if (isa<arith::MulIOp>(op)) {
     IntegerRange a = operandRange(0), b = operandRange(1);
     int64_t products[] = {a.lower * b.lower, a.lower * b.upper,

@@ -236,8 +236,8 @@ std::string mlir::tile::refuseTma(CopyOp op, TargetAttr target,
                          dim, getUserName(copy->tensor.storage),
                          divisor * bytes);
   // Measured on an H200: a store that begins in front of the first element, in
-  // any dimension, is an illegal instruction. A load finds zeros there. Who asks
-  // for TMA by name has to know where it stores.
+  // any dimension, is an illegal instruction. A load finds zeros there. Who
+  // asks for TMA by name has to know where it stores.
   if (!copy->isLoad && !op->hasAttr(kUserCopy) &&
       op.getBounds() != Bounds::Full)
     for (auto [index, offset] : llvm::enumerate(copy->tensor.offsets))

@@ -190,14 +190,17 @@ func.func @before_the_tensor(%A: memref<?x64xf16> {tile.argument = #tile.argumen
     %positive = arith.cmpi sge, %known, %c0 : i32
     tile.assume %positive
     %last = arith.maxsi %first, %c0 : i32
-    // Nothing divides by 0.
+    // Nothing divides by 0, and a rest is not negative.
     %quotient = arith.floordivsi %bx, %extent : i32
+    %whole = arith.muli %quotient, %extent : i32
+    %rest = arith.subi %bx, %whole : i32
+    %start = arith.addi %quotient, %rest : i32
     %s = tile.alloc "s" : !tile.buffer<64x64xf16, shared>
     tile.copy %A[%first, %c0] [64, 64] to %s[%c0, %c0] [64, 64] : memref<?x64xf16> to !tile.buffer<64x64xf16, shared>
     tile.copy %s[%c0, %c0] [64, 64] to %B[%first, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
     tile.copy %s[%c0, %c0] [64, 64] to %C[%known, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
     tile.copy %s[%c0, %c0] [64, 64] to %D[%last, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
-    tile.copy %s[%c0, %c0] [64, 64] to %E[%quotient, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
+    tile.copy %s[%c0, %c0] [64, 64] to %E[%start, %c0] [64, 64] : !tile.buffer<64x64xf16, shared> to memref<?x64xf16>
   }
   return
 }
