@@ -452,8 +452,8 @@ class Arithmetic(Builder):
                 multiple = a.multiple // abs(int(divisor))
         elif name in ("floormod", "truncmod"):
             bare = True
-            if b.high is not None and b.low is not None and b.low > 0 and (name == "floormod" or a.nonnegative):
-                low, high = 0, b.high - 1
+            if b.nonnegative and (a.nonnegative or (name == "floormod" and b.low)):
+                low, high = 0, b.high - 1 if b.high else None  # zero is no divisor
             multiple = combined_multiple(a.multiple, b.multiple)
         elif name == "shl" and b.constant is not None and 0 <= b.constant < dtype.bits:
             return self._integer_facts("mul", a, self.constant(1 << int(b.constant), dtype), dtype)

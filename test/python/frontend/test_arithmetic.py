@@ -108,6 +108,18 @@ def test_known_non_negative_indices_divide_cheaply():
     assert "arith.divui" in text and "arith.remui" in text and "floordivsi" not in text
 
 
+def test_remainders_by_extents_known_at_launch_divide_cheaply():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(O: T.Tensor((n,), "int32")):
+        with T.Kernel(64, threads=1) as bx:
+            O[bx] = bx % n // 3 % 5
+
+    text = text_of(kernel)
+    assert text.count("arith.remui") == 2 and "arith.divui" in text and "floordivsi" not in text
+
+
 def test_multiples_divide_exactly():
     @T.prim_func
     def kernel(O: T.Tensor((64,), "int32")):
