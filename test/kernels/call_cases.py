@@ -136,7 +136,7 @@ def test_torch_compile_goes_around_a_kernel(target):
         for found, expected in zip(compiled(a), function(a), strict=True):
             assert torch.equal(found, expected)
     torch._dynamo.reset()
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="CompiledKernel|callable object"):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"CompiledKernel|callable object"):
         torch.compile(function, backend="eager", fullgraph=True)(a)
 
 
