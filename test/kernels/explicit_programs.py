@@ -229,7 +229,7 @@ def replaced(count):
             before[i] = A[i]
             T.sync_threads()
             if i == 0:
-                T.ptx("st.global.s32 [$0], 77;", A)
+                T.ptx("st.global.b32 [$0], 77;", A)
             T.sync_threads()
             after[i] = A[0]
 

@@ -81,8 +81,9 @@ def tma_copy(
 
     A load expects its bytes on ``barrier`` and completes with a phase of it; somebody still has to arrive. A store is
     complete after ``T.tma_store_wait``; before it, ``T.fence_proxy_async`` and a barrier of the threads that wrote the
-    shared memory are needed. One thread starts the copy for all that are here. There is no fallback: what TMA cannot
-    copy is an error.
+    shared memory are needed. It must not begin in front of the tensor: hardware stops with an illegal instruction
+    (measured on an H200), where a load finds zeros. One thread starts the copy for all that are here. There is no
+    fallback: what TMA cannot copy is an error.
 
     Args:
         src: where to read; regions as for ``T.copy``.

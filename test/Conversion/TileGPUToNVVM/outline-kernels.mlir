@@ -104,7 +104,7 @@ module attributes {tile.target = #tile.target<"sm_90a">} {
     tile.kernel "inline" grid(%c8) threads(128) {
     ^bb0(%bx: i32):
       %o = arith.constant 0 : i64
-      tile_gpu.ptx "st.global.s32 [$0], 1;"(%A) : (memref<64xi32>) -> ()
+      tile_gpu.ptx "st.global.b32 [$0], 1;"(%A) : (memref<64xi32>) -> ()
       %v = tile_gpu.global_load %A[%o] : memref<64xi32> -> i32
       tile_gpu.global_store %v, %B[%o] : i32, memref<64xi32>
     }
