@@ -7,6 +7,7 @@ time is taken. A causal product counts half of the operations.
 
     python benchmarks/attention.py
     python benchmarks/attention.py --length 4096 --dim 128 --mask causal --no-peers
+    python benchmarks/attention.py --rising    # the tuned kernel, too, where the maximum of a row rises in every step
 
 ``--contender FILE`` adds the callables of a Python file, whose ``contender(problem, q, k, v, out)`` returns one or
 None.
@@ -15,7 +16,9 @@ None.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -83,8 +86,8 @@ class Problem:
 
     @property
     def has_tuned(self) -> bool:
-        """The tuned example is for float16."""
-        return self.dtype == "float16" and self.dim in TUNED
+        """There are configurations of the tuned example."""
+        return self.dim in TUNED
 
     def operands(self) -> list[torch.Tensor]:
         """Random q, k, v of (batch, length, heads, dim), and an output filled with NaN."""
@@ -92,6 +95,14 @@ class Problem:
         kind = getattr(torch, self.dtype)
         tensors = [torch.randn(batch, length, heads, dim, device="cuda").to(kind) for _ in range(3)]
         return [*tensors, torch.full_like(tensors[0], float("nan"))]
+
+    def rising_operands(self, step: int) -> list[torch.Tensor]:
+        """The same, with scores of all rows that rise by 10, to the base of 2, over ``step`` keys."""
+        q, k, v, out = self.operands()
+        slope = 10 / step / (self.dim**-0.5 * math.log2(math.e))
+        size = math.sqrt(slope * self.length / self.dim)
+        position = torch.arange(self.length, device="cuda").view(1, -1, 1, 1) / self.length
+        return [(q * 0.01 + size).to(q.dtype), (k * 0.01 + size * position).to(q.dtype), v, out]
 
 
 def configurations(problem: Problem) -> list[dict[str, int]]:
@@ -119,7 +130,7 @@ def compile_tuned(problem: Problem, target: str, config: dict[str, int]) -> Any:
     """The tuned example in one configuration."""
     import attention_tuned
 
-    return tile.compile(attention_tuned.attention_tuned(*problem.sizes, **config), target=target)
+    return tile.compile(attention_tuned.attention_tuned(*problem.sizes, dtype=problem.dtype, **config), target=target)
 
 
 def job(arguments: tuple[str, Problem, str, dict[str, int]]) -> str | None:
@@ -172,7 +183,7 @@ def reference_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool
 
 
 def contenders(
-    problem: Problem, target: str, with_peers: bool, more: list[Callable[..., Any]]
+    problem: Problem, target: str, with_peers: bool, rising: bool, more: list[Callable[..., Any]]
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
     """Callables by name, all of them checked, and the configuration each one ended up with."""
     q, k, v, out = problem.operands()
@@ -181,7 +192,9 @@ def contenders(
     chosen: dict[str, Callable[[], Any]] = {"cuDNN": blas, "cuDNN again": blas}
     settings = {"cuDNN": "", "cuDNN again": ""}
 
-    def checked(function: Callable[[], Any], name: str) -> bool:
+    def checked(
+        function: Callable[[], Any], name: str, out: torch.Tensor = out, reference: torch.Tensor = reference
+    ) -> bool:
         out.fill_(float("nan"))
         function()
         torch.cuda.synchronize()
@@ -202,6 +215,12 @@ def contenders(
         kernel = compile_tuned(problem, target, config)
         options[" ".join(map(str, config.values()))] = lambda kernel=kernel: kernel(q, k, v, out)
     add("tuned", options)
+    if rising and "tuned" in chosen:
+        config = dict(zip(NAMES, map(int, settings["tuned"].split()), strict=True))
+        kernel, operands = compile_tuned(problem, target, config), problem.rising_operands(config["block_n"])
+        rises = functools.partial(kernel, *operands)
+        if checked(rises, "tuned, rising", operands[3], reference_of(*operands[:3], problem.causal)):
+            chosen["tuned, rising"], settings["tuned, rising"] = rises, settings["tuned"]
     for dialect, name in (("tilemlir", "plain"), ("tilelang", "TileLang")):
         if dialect == "tilelang" and not (with_peers and peers.available("tilelang")):
             continue
@@ -231,6 +250,7 @@ def main() -> None:
     parser.add_argument("--dim", nargs="+", type=int, default=[64, 128])
     parser.add_argument("--mask", nargs="+", choices=("causal", "full"), default=["causal", "full"])
     parser.add_argument("--dtype", nargs="+", choices=list(LARGEST_ERROR), default=["float16"])
+    parser.add_argument("--rising", action="store_true", help="the tuned kernel also on maxima that rise in every step")
     comparison.add_arguments(parser, "cuDNN", rounds=30)
     arguments = parser.parse_args()
     problems = [
@@ -244,7 +264,7 @@ def main() -> None:
     prepare(problems, arguments.target, not arguments.no_peers)
     records = comparison.run(
         problems,
-        lambda problem: contenders(problem, arguments.target, not arguments.no_peers, more),
+        lambda problem: contenders(problem, arguments.target, not arguments.no_peers, arguments.rising, more),
         "cuDNN",
         regimes,
         arguments.rounds,

@@ -31,7 +31,10 @@ def test_check(name, arguments, target, monkeypatch, tmp_path, capsys):
         ("attention_decode", ["--batch", "16", "--heads", "32", "--groups", "4", "--length", "5000", "--splits", "16"]),
         ("attention_gqa", ["--batch", "4", "--heads", "32", "--groups", "4", "--length", "1100", "--dim", "128"]),
         ("attention_tuned", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128"]),
-        ("attention_tuned", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128", "--full"]),
+        (
+            "attention_tuned",
+            ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "128", "--full", "--dtype", "bfloat16"],
+        ),
         ("attention_varlen", ["--lengths", "1000", "0", "3", "2000", "777", "--heads", "16", "--dim", "128"]),
         ("attention_window", ["--batch", "4", "--heads", "16", "--length", "1100", "--dim", "64", "--window", "128"]),
         ("cast_fp8", ["--rows", "4097", "--columns", "5120"]),

@@ -17,7 +17,12 @@ RUNS = {
         ["--length", "300", "--heads", "40", "--groups", "2"],
     ],
     "attention_gqa": [[], ["--length", "77", "--heads", "16", "--groups", "4"], ["--length", "3", "--heads", "6"]],
-    "attention_tuned": [[], ["--length", "77", "--dim", "80", "--full"], ["--length", "1", "--batch", "1"]],
+    "attention_tuned": [
+        [],
+        ["--length", "77", "--dim", "80", "--full"],
+        ["--length", "1", "--batch", "1"],
+        ["--length", "130", "--dtype", "bfloat16"],
+    ],
     "attention_varlen": [[], ["--lengths", "1", "0", "130", "77", "--dim", "80"]],
     "attention_window": [[], ["--length", "77", "--window", "50", "--dim", "80"], ["--length", "300", "--window", "1"]],
     "cast_fp8": [[], ["--rows", "33", "--columns", "777"], ["--rows", "1", "--columns", "5"]],
