@@ -40,6 +40,16 @@ def test_example(name, arch):
     assert example["check"](kernel, *sizes) < (6e-3 if name == "linear_attention" else 2.5e-3)
 
 
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("causal", [True, False])
+def test_tuned_in_bfloat16(causal, arch):
+    sizes = 1, 1, 150, 64, causal
+    example = runpy.run_path(str(EXAMPLES / "attention_tuned.py"))
+    program = example["attention_tuned"](*sizes, dtype="bfloat16")
+    kernel = tile.compile(program, target={"kind": "simulator", "arch": arch})
+    assert example["check"](kernel, *sizes, dtype="bfloat16") < 8e-3
+
+
 @pytest.mark.parametrize(
     "one",
     [
