@@ -17,8 +17,8 @@ LogicalResult selectGemm(GemmOp op, TargetAttr target);
 
 /// The wgmma choice of a gemm, or why the target, the kernel, the types or the
 /// sizes do not allow it. `isRounded`: f32 operands come rounded to tf32.
-::tilemlir::layout::Result<ChoiceAttr>
-chooseWgmma(GemmOp op, TargetAttr target, bool isRounded = false);
+::tilemlir::layout::Result<ChoiceAttr> chooseWgmma(GemmOp op, TargetAttr target,
+                                                   bool isRounded = false);
 
 /// Moves products of f32 operands from mma.sync to wgmma where TMA can round
 /// the operands while it loads them: all other choices of the kernel are made.
