@@ -30,6 +30,9 @@ inline constexpr int64_t kWgmmaMaxColumns = 256;
 int64_t wgmmaColumns(int64_t columns, bool integers,
                      int64_t limit = kWgmmaMaxColumns);
 
+/// Registers of a thread at most (CUDA C++ programming guide).
+inline constexpr int64_t kMaxThreadRegisters = 255;
+
 /// Registers that each of `threads` threads of a block can have at launch:
 /// equal parts of the 65536 of a multiprocessor, in eights.
 int64_t registersAtLaunch(int64_t threads);

@@ -169,6 +169,7 @@ def file_scope_names(text):
         if at_file_scope and local and (variable := re.search(r"(\w+)\s*(?:\[\])?\s*(?:=[^=].*)?$", head, re.DOTALL)):
             if match[0] == ";" and "(" not in head.split("=")[0] and re.search(r"\b(static|constexpr|using)\b", head):
                 names.add(re.split(r"\s*(?:\[\])?\s*=", head)[0].split()[-1] if "=" in head else variable[1])
+                names.update(re.findall(r",\s*(\w+)\s*=", head))
         if match[0] == ";":
             continue
         opened = re.search(r"namespace(\s+[\w:]+)?$", head)
@@ -187,10 +188,11 @@ def test_names_at_file_scope_are_read():
     text = """
     static constexpr int kLimit = 3; // static int kNot = 1;
     static constexpr StringLiteral kName = "a; b {";
+    static constexpr int kLow = 1, kHigh = 2;
     namespace { struct Part { static int inner(); }; int count(Part part, int n) { int local = 0; return n; } }
     void Part::outside() {} static bool isOdd(int n) { static int held = 0; return n; } int shared(int n) { return n; }
     """
-    assert file_scope_names(text) == {"kLimit", "kName", "Part", "count(Part)", "isOdd()"}
+    assert file_scope_names(text) == {"kLimit", "kName", "kLow", "kHigh", "Part", "count(Part)", "isOdd()"}
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCES if "lib" in path.parts and path.suffix == ".cpp"}), ids=lambda path: path.name)  # noqa: E501  # fmt: skip

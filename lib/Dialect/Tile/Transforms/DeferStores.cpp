@@ -21,6 +21,7 @@
 #include "tilemlir/Dialect/Tile/Transforms/PipelineExpansion.h"
 #include "tilemlir/Dialect/Tile/Transforms/ProducerRole.h"
 #include "tilemlir/Dialect/Tile/Transforms/WarpStores.h"
+#include "tilemlir/Layout/WgmmaFragments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,8 +41,6 @@ using namespace mlir::tile;
 
 /// Registers for addresses, counters and what a chunk needs on its way.
 static constexpr int64_t kOtherRegisters = 40;
-/// Registers of a multiprocessor, and the most that a thread can have.
-static constexpr int64_t kRegisterFile = 65536, kMaxRegisters = 255;
 /// Each chunk is a copy of the body of the loop of products.
 static constexpr int64_t kMaxChunks = 8;
 /// Places past the end of a tensor are multiples of this: boxes start at
@@ -385,9 +384,8 @@ std::string Deferral::checkRegisters() {
   int64_t limit =
       role && role.getRegisters()
           ? role.getRegisters()
-          : std::min(kMaxRegisters,
-                     kRegisterFile / countThreadsSideBySide(
-                                         kernel, kernel.getLaunchThreads()));
+          : std::min(::tilemlir::layout::kMaxThreadRegisters,
+                     countRegistersAtLaunch(kernel, kernel.getLaunchThreads()));
   if (needed > limit)
     return llvm::formatv("the result and what the products need take about {0} "
                          "registers, a thread has {1}",

@@ -23,9 +23,8 @@ using namespace mlir;
 using namespace mlir::tile;
 
 static constexpr int64_t kWarpGroup = 128;
-/// Threads of a multiprocessor, and registers of a thread (CUDA programming
-/// guide, compute capability 9.0).
-static constexpr int64_t kThreadsOfMultiprocessor = 2048, kMostRegisters = 255;
+/// CUDA programming guide, compute capability 9.0.
+static constexpr int64_t kThreadsOfMultiprocessor = 2048;
 
 bool mlir::tile::canSpecialize(TargetAttr target) {
   return target && target.getComputeCapability() == 90 &&
@@ -75,7 +74,8 @@ mlir::tile::getAutomaticRoles(KernelOp kernel, int64_t groups, bool single) {
     asked = {};
   if (asked && asked[0] >= 0)
     kept = asked[0];
-  if (groups <= 3 && kept && atLaunch > kept && atLaunch < kMostRegisters) {
+  if (groups <= 3 && kept && atLaunch > kept &&
+      atLaunch < ::tilemlir::layout::kMaxThreadRegisters) {
     producer = kept;
     consumer = ((groups + 1) * atLaunch - kept) / groups / 8 * 8;
   }

@@ -238,8 +238,7 @@ PartitionPolicy mlir::tile::getPartitionPolicy(GemmOp op) {
 /// multiprocessor (A100 whitepaper: 4 tensor cores of 256; H100 does not reach
 /// more than twice of it this way).
 static constexpr int64_t kMultiplyAddsPerClock = 1024;
-/// Registers of a thread at most, and what is left beside sums and weights.
-static constexpr int64_t kMostRegisters = 255;
+/// Registers of a thread that sums and weights leave to the rest.
 static constexpr int64_t kRegistersBesideSums = 40;
 /// Bytes that shared memory moves per clock (CUDA C++ programming guide).
 static constexpr int64_t kSharedBytesPerClock = 128;
@@ -265,7 +264,7 @@ static bool preferWholeRows(int64_t m, int64_t n, int64_t k, int64_t columns,
            kRegistersBesideSums;
   };
   int64_t available = std::min<int64_t>(
-      kMostRegisters,
+      layout::kMaxThreadRegisters,
       layout::registersAtLaunch(rows.numWarps() * layout::kWarpSize));
   if (registers(rows) > available && registers(grid) < registers(rows))
     return false;
